@@ -1,0 +1,34 @@
+//! Schema of the EnerInfer toolchain: what stages exchange, and nothing that computes it.
+//!
+//! - [`Feature`], [`ShapeDims`]: inputs of predictors, all whole numbers;
+//! - [`ClockTables`], [`OperatingPoint`]: the operating points of a platform;
+//! - [`Forest`]: the IR between learners, compiler passes, interpreter and emitter;
+//! - [`Predictor`], [`IntPredictor`]: a forest with its meaning; the latter *defines* what the
+//!   device computes;
+//! - [`Bundle`]: the artifact file; [`record`]: the evaluation record behind every report.
+
+mod bundle;
+mod error;
+mod feature;
+mod forest;
+mod point;
+mod predictor;
+pub mod record;
+mod write;
+
+pub use bundle::{
+    Accuracy, Bundle, FORMAT_VERSION, MAX_PAYLOAD, PlatformId, Provenance, ThermalModel,
+};
+pub use error::Error;
+pub use feature::{Feature, ShapeDims};
+pub use forest::{Forest, ForestStats, MAX_NODES, MAX_TREES, Node};
+pub use point::{ClockTables, MAX_LEVELS, MAX_POINTS, OperatingPoint};
+pub use predictor::{
+    Domain, IntPredictor, Normaliser, Predictor, SCALE_ONE, Target, inputs, throughput_utok_per_s,
+};
+pub use write::write_atomic;
+
+/// BLAKE3 of `bytes` in hex: the digest used for inputs and outputs throughout.
+pub fn digest(bytes: &[u8]) -> String {
+    blake3::hash(bytes).to_hex().to_string()
+}

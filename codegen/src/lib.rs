@@ -1,0 +1,1 @@
+//! Forest compiler: passes over the forest IR, Rust emitter and packager of the device crate.

@@ -1,0 +1,10 @@
+//! What is measured, and on what: LLM shapes, the survey of real LLMs, the sampler of synthetic
+//! shapes, platforms, and the measurement table.
+
+mod platform;
+mod shape;
+mod table;
+
+pub use platform::{OperatingPoint, Platform};
+pub use shape::{Gemv, GemvOp, LlmShape, ShapeError, ShapeSpec, WeightFormat};
+pub use table::{MeasurementTable, Model, Row, Source};

@@ -1,0 +1,1 @@
+//! Simulated devices held to published measurements.

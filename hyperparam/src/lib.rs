@@ -1,0 +1,1 @@
+//! Search spaces, random search, grouped cross-validation and scores.

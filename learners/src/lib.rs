@@ -1,0 +1,1 @@
+//! Regressors that are trained for compilation: random forests on integer-coded features.

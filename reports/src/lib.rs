@@ -1,0 +1,1 @@
+//! Reports of the EnerInfer toolchain: JSON record to self-contained HTML and Markdown.

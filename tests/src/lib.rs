@@ -1,0 +1,1 @@
+//! Cross-stage test suites (unpublished).

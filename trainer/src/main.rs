@@ -1,0 +1,2 @@
+//! The train command.
+fn main() {}
