@@ -3,8 +3,12 @@
 
 mod platform;
 mod shape;
+mod sheet;
 mod table;
+mod table_csv;
+mod table_error;
 
 pub use platform::{OperatingPoint, Platform};
 pub use shape::{Gemv, GemvOp, LlmShape, ShapeError, ShapeSpec, WeightFormat};
-pub use table::{MeasurementTable, Model, Row, Source};
+pub use table::{MeasurementTable, Model, Row, Source, Workload};
+pub use table_error::{TableError, Warning};
