@@ -4,7 +4,7 @@ use std::io::Read;
 use std::path::Path;
 use std::str::FromStr;
 
-use crate::table_error::{TableError, shown};
+use crate::table_error::{TableError, Warning, shown};
 
 /// Largest file that is read: some 400,000 rows, far above any real measurement campaign.
 pub(crate) const MAX_TABLE_BYTES: u64 = 64 << 20;
@@ -14,7 +14,7 @@ pub(crate) struct Sheet {
     /// For each known column of the caller, its position in the file.
     positions: Vec<(&'static str, Option<usize>)>,
     /// Columns of the file that the caller does not know.
-    pub(crate) unknown: Vec<String>,
+    unknown: Vec<String>,
     records: Vec<(u64, csv::StringRecord)>,
 }
 
@@ -133,14 +133,15 @@ impl Sheet {
         Ok(Sheet { positions, unknown, records })
     }
 
+    /// The warning about columns that are left out, if there are any.
+    pub(crate) fn unknown_columns(&self) -> Option<Warning> {
+        let names = self.unknown.join(", ");
+        (!names.is_empty()).then(|| Warning(format!("columns left out, not known: {names}")))
+    }
+
     /// Data rows in file order.
     pub(crate) fn rows(&self) -> impl Iterator<Item = SheetRow<'_>> {
         self.records.iter().map(|(line, record)| SheetRow { sheet: self, line: *line, record })
-    }
-
-    /// Whether the file has the column.
-    pub(crate) fn has(&self, column: &str) -> bool {
-        self.positions.iter().any(|(name, place)| *name == column && place.is_some())
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use enerinfer_artifacts::OperatingPoint;
+use enerinfer_artifacts::{ClockTables, OperatingPoint};
 
 use crate::table_error::{TableError, shown};
 use crate::{LlmShape, Platform};
@@ -105,15 +105,24 @@ impl Fault {
         Fault { row: Some(row), other: None, cell: Some((column, value)), message: message.into() }
     }
 
+    /// The error of a reader, whose rows came from these lines of a file.
+    pub(crate) fn at_lines(self, lines: &[u64]) -> TableError {
+        self.error(|row| lines.get(row).copied())
+    }
+
     /// The error of a caller who has no file: rows are named by their position.
     fn in_memory(self) -> TableError {
+        self.error(|row| Some(row as u64 + 1))
+    }
+
+    fn error(self, line: impl Fn(usize) -> Option<u64>) -> TableError {
         let mut message = self.message;
-        if let Some(other) = self.other {
-            message.push_str(&format!(" (the other is row {})", other + 1));
+        if let Some(other) = self.other.and_then(&line) {
+            message.push_str(&format!(" (the other is row {other})"));
         }
         let mut error = TableError::new(message);
-        if let Some(row) = self.row {
-            error = error.at_line(row as u64 + 1);
+        if let Some(line) = self.row.and_then(&line) {
+            error = error.at_line(line);
         }
         match self.cell {
             Some((column, value)) => error.in_column(column, &value),
@@ -156,8 +165,12 @@ impl MeasurementTable {
     ) -> Result<Self, Fault> {
         platform.clocks.validate().map_err(|e| Fault::table(e.to_string()))?;
         check_names(&platform, &source, &models)?;
-        check_values(&platform, &models, &rows)?;
-        check_grid(&platform, &models, &rows)?;
+        check_values(&platform.clocks, models.len(), &rows)?;
+        let names: Vec<&str> = models.iter().map(|m| m.name.as_str()).collect();
+        check_grid(&platform.clocks, &names, &rows, &|point| {
+            let (accel, mem) = platform.clocks.clocks_khz(point);
+            format!("accel_mhz {}, mem_mhz {}", mhz(accel), mhz(mem))
+        })?;
         rows.sort_by_key(|r| (r.model, r.point));
         Ok(MeasurementTable { platform, source, workload, models, rows })
     }
@@ -246,13 +259,12 @@ fn check_names(platform: &Platform, source: &Source, models: &[Model]) -> Result
 }
 
 /// Rules of single rows, and of power being there in all rows or in none.
-fn check_values(platform: &Platform, models: &[Model], rows: &[Row]) -> Result<(), Fault> {
+pub(crate) fn check_values(clocks: &ClockTables, models: usize, rows: &[Row]) -> Result<(), Fault> {
     let Some(first) = rows.first() else {
         return Err(Fault::table("has no rows; add measurements".to_owned()));
     };
-    let clocks = &platform.clocks;
     for (i, row) in rows.iter().enumerate() {
-        if row.model as usize >= models.len() {
+        if row.model as usize >= models {
             return Err(Fault::cell(i, "model", row.model.to_string(), "there is no such model"));
         }
         if usize::from(row.point.mem) >= clocks.mem_khz.len()
@@ -320,32 +332,36 @@ fn positive(row: usize, column: &'static str, value: f64) -> Result<(), Fault> {
     Err(Fault::cell(row, column, value.to_string(), message))
 }
 
-/// Each model must have exactly one row per operating point.
-fn check_grid(platform: &Platform, models: &[Model], rows: &[Row]) -> Result<(), Fault> {
-    let clocks = &platform.clocks;
+/// Each model must have exactly one row per operating point; `describe` names a point for people.
+pub(crate) fn check_grid(
+    clocks: &ClockTables,
+    names: &[&str],
+    rows: &[Row],
+    describe: &dyn Fn(OperatingPoint) -> String,
+) -> Result<(), Fault> {
     let points = clocks.len();
-    // Looked up by model and point without a models × points array, which a table of many models
-    // with one row each would make enormous.
+    // Sorted rather than a models × points array, which a table of many models with one row each
+    // would make enormous.
     let mut order: Vec<(u32, usize, usize)> =
         rows.iter().enumerate().map(|(i, r)| (r.model, clocks.index(r.point), i)).collect();
     order.sort_unstable();
     let doubled =
         order.windows(2).filter(|w| (w[0].0, w[0].1) == (w[1].0, w[1].1)).min_by_key(|w| w[1].2);
     if let Some(w) = doubled {
-        let (model, point, _) = w[1];
+        let (model, point, row) = w[1];
         return Err(Fault {
-            row: Some(w[1].2),
+            row: Some(row),
             other: Some(w[0].2),
-            cell: Some(("model", models[model as usize].name.clone())),
+            cell: Some(("model", names[model as usize].to_owned())),
             message: format!(
                 "the model is measured twice at {}; keep one row, or their mean with the sum of \
                  samples",
-                describe(platform, point)
+                describe(clocks.point(point))
             ),
         });
     }
     let mut at = 0;
-    for (m, model) in models.iter().enumerate() {
+    for (m, name) in names.iter().enumerate() {
         let end = at + order[at..].partition_point(|o| o.0 as usize == m);
         let present: Vec<usize> = order[at..end].iter().map(|o| o.1).collect();
         at = end;
@@ -353,13 +369,13 @@ fn check_grid(platform: &Platform, models: &[Model], rows: &[Row]) -> Result<(),
             continue;
         }
         let hole = (0..points).find(|p| present.binary_search(p).is_err()).unwrap_or(0);
-        let nowhere = order.iter().all(|o| o.1 != hole);
+        let nowhere = names.len() > 1 && order.iter().all(|o| o.1 != hole);
         return Err(Fault::table(format!(
             "model '{}' has no row at {} ({} of its {points} operating points are missing{}); \
              every model needs every pair of the {} accelerator and {} memory clocks in the file: \
              measure the missing points, or remove the model or the clock",
-            shown(&model.name),
-            describe(platform, hole),
+            shown(name),
+            describe(clocks.point(hole)),
             points - present.len(),
             if nowhere { ", and no other model has this one" } else { "" },
             clocks.accel_khz.len(),
@@ -367,12 +383,6 @@ fn check_grid(platform: &Platform, models: &[Model], rows: &[Row]) -> Result<(),
         )));
     }
     Ok(())
-}
-
-/// An operating point by its clocks, as the columns name them.
-fn describe(platform: &Platform, point: usize) -> String {
-    let (accel, mem) = platform.clocks.clocks_khz(platform.clocks.point(point));
-    format!("accel_mhz {}, mem_mhz {}", mhz(accel), mhz(mem))
 }
 
 /// A clock in MHz, exact, in the shortest form.

@@ -7,7 +7,7 @@ use std::path::Path;
 use enerinfer_artifacts::{ClockTables, MAX_LEVELS, write_atomic};
 
 use crate::sheet::{self, Sheet, SheetRow};
-use crate::table::{Fault, mhz};
+use crate::table::mhz;
 use crate::table_error::{TableError, Warning, shown};
 use crate::{
     LlmShape, MeasurementTable, Model, Platform, Row, ShapeSpec, Source, WeightFormat, Workload,
@@ -86,8 +86,52 @@ impl MeasurementTable {
         platform_name: &str,
     ) -> Result<(Self, Vec<Warning>), TableError> {
         sheet::read_text(reader)
-            .and_then(|text| parse(&text, platform_name))
+            .and_then(|text| Self::parse(&text, platform_name))
             .map_err(|e| e.in_file(display_name))
+    }
+
+    /// [`MeasurementTable::read`] from text.
+    pub(crate) fn parse(
+        text: &str,
+        platform_name: &str,
+    ) -> Result<(Self, Vec<Warning>), TableError> {
+        let required: Vec<&'static str> =
+            COLUMNS.into_iter().filter(|c| !OPTIONAL.contains(c)).collect();
+        let sheet = Sheet::parse(text, &required, &OPTIONAL)?;
+        let common = Common::read(&sheet)?;
+        let clocks = clock_tables(&sheet)?;
+        let mut models = Models::default();
+        let mut rows = Vec::new();
+        let mut lines = Vec::new();
+        for cells in sheet.rows() {
+            let model = models.index_of(&cells)?;
+            let (accel_khz, mem_khz) = (khz(&cells, "accel_mhz")?, khz(&cells, "mem_mhz")?);
+            let Some(point) = clocks.find(accel_khz, mem_khz) else {
+                return Err(TableError::new("its clocks are in no clock table").at_line(cells.line));
+            };
+            rows.push(Row {
+                model,
+                point,
+                throughput_tok_per_s: cells.number("throughput_tok_per_s")?,
+                power_w: cells.optional_number("power_w")?,
+                accel_power_w: cells.optional_number("accel_power_w")?,
+                samples: cells.whole("samples")?,
+            });
+            lines.push(cells.line);
+        }
+        let platform = Platform {
+            name: platform_name.to_owned(),
+            description: String::new(),
+            engine: common.engine,
+            format: common.format,
+            power_domain: common.power_domain,
+            clocks,
+        };
+        let models = models.list;
+        let table = MeasurementTable::build(platform, common.source, common.workload, models, rows)
+            .map_err(|fault| fault.at_lines(&lines))?;
+        let warnings = warnings(&sheet, &table);
+        Ok((table, warnings))
     }
 
     /// The table as CSV. Reading it back gives the same table, but for the platform's description,
@@ -162,63 +206,6 @@ fn push_record(text: &mut String, cells: impl IntoIterator<Item = String>) {
         }
     }
     text.push('\n');
-}
-
-fn parse(text: &str, platform_name: &str) -> Result<(MeasurementTable, Vec<Warning>), TableError> {
-    let required: Vec<&'static str> =
-        COLUMNS.into_iter().filter(|c| !OPTIONAL.contains(c)).collect();
-    let sheet = Sheet::parse(text, &required, &OPTIONAL)?;
-    let common = Common::read(&sheet)?;
-    let clocks = clock_tables(&sheet)?;
-    let mut models = Models::default();
-    let mut rows = Vec::new();
-    let mut lines = Vec::new();
-    for cells in sheet.rows() {
-        let model = models.index_of(&cells)?;
-        let (accel_khz, mem_khz) = (khz(&cells, "accel_mhz")?, khz(&cells, "mem_mhz")?);
-        let Some(point) = clocks.find(accel_khz, mem_khz) else {
-            return Err(TableError::new("its clocks are in no clock table").at_line(cells.line));
-        };
-        rows.push(Row {
-            model,
-            point,
-            throughput_tok_per_s: cells.number("throughput_tok_per_s")?,
-            power_w: cells.optional_number("power_w")?,
-            accel_power_w: cells.optional_number("accel_power_w")?,
-            samples: cells.whole("samples")?,
-        });
-        lines.push(cells.line);
-    }
-    let platform = Platform {
-        name: platform_name.to_owned(),
-        description: String::new(),
-        engine: common.engine,
-        format: common.format,
-        power_domain: common.power_domain,
-        clocks,
-    };
-    let models = models.list;
-    let table = MeasurementTable::build(platform, common.source, common.workload, models, rows)
-        .map_err(|fault| at_lines(fault, &lines))?;
-    let warnings = warnings(&sheet, &table);
-    Ok((table, warnings))
-}
-
-/// A fault of the table in memory as an error of the file it came from.
-fn at_lines(fault: Fault, lines: &[u64]) -> TableError {
-    let line = |row: Option<usize>| row.and_then(|r| lines.get(r)).copied();
-    let mut message = fault.message;
-    if let Some(other) = line(fault.other) {
-        message.push_str(&format!(" (the other is row {other})"));
-    }
-    let mut error = TableError::new(message);
-    if let Some(line) = line(fault.row) {
-        error = error.at_line(line);
-    }
-    match fault.cell {
-        Some((column, value)) => error.in_column(column, &value),
-        None => error,
-    }
 }
 
 /// What all rows of a table share.
@@ -458,10 +445,7 @@ fn choice(
 
 /// What was assumed or looks odd in a table that is accepted.
 fn warnings(sheet: &Sheet, table: &MeasurementTable) -> Vec<Warning> {
-    let mut list = Vec::new();
-    if !sheet.unknown.is_empty() {
-        list.push(format!("columns left out, not known: {}", sheet.unknown.join(", ")));
-    }
+    let mut list: Vec<String> = Vec::new();
     let assumed = |column: &'static str| sheet.rows().any(|r| r.optional(column).is_none());
     if assumed("tied") {
         list.push("tied is not given for some models: taken as false (LM head of its own)".into());
@@ -490,5 +474,5 @@ fn warnings(sheet: &Sheet, table: &MeasurementTable) -> Vec<Warning> {
             ));
         }
     }
-    list.into_iter().map(Warning).collect()
+    sheet.unknown_columns().into_iter().chain(list.into_iter().map(Warning)).collect()
 }
