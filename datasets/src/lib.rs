@@ -3,6 +3,7 @@
 
 mod choice;
 mod platform;
+pub mod sampler;
 mod shape;
 mod sheet;
 pub mod survey;
