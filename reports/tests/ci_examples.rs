@@ -1,5 +1,8 @@
 //! The examples in `docs/ci` are what they claim to be.
 
+// Helpers of tests, too, may panic.
+#![allow(clippy::unwrap_used)]
+
 use std::fs;
 use std::path::PathBuf;
 

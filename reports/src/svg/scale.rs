@@ -122,11 +122,14 @@ fn linear_ticks(lo: f64, hi: f64) -> Vec<f64> {
 fn label(value: f64) -> String {
     let magnitude = value.abs();
     let text = match magnitude {
+        m if m >= 1e9 => return format!("{value:.0e}"),
         m if m >= 1e6 => return format!("{}M", label(value / 1e6)),
         m if m >= 1e4 => return format!("{}k", label(value / 1e3)),
-        m if m >= 100.0 || m == 0.0 => format!("{value:.0}"),
+        0.0 => return "0".to_owned(),
+        m if m >= 100.0 => format!("{value:.0}"),
         m if m >= 1.0 => format!("{value:.2}"),
-        _ => format!("{value:.4}"),
+        m if m >= 1e-3 => format!("{value:.4}"),
+        _ => return format!("{value:.0e}"),
     };
     if text.contains('.') {
         text.trim_end_matches('0').trim_end_matches('.').to_owned()
