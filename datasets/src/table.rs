@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use enerinfer_artifacts::{ClockTables, OperatingPoint};
 
+use crate::sheet::SheetRow;
 use crate::table_error::{TableError, shown};
 use crate::{LlmShape, Platform};
 
@@ -105,9 +106,15 @@ impl Fault {
         Fault { row: Some(row), other: None, cell: Some((column, value)), message: message.into() }
     }
 
-    /// The error of a reader, whose rows came from these lines of a file.
-    pub(crate) fn at_lines(self, lines: &[u64]) -> TableError {
-        self.error(|row| lines.get(row).copied())
+    /// The error of a reader, whose rows came from these rows of a file.
+    pub(crate) fn in_file(mut self, rows: &[SheetRow<'_>]) -> TableError {
+        // The text of the file rather than the number it was read as.
+        if let Some((column, value)) = &mut self.cell
+            && let Some(text) = self.row.and_then(|r| rows.get(r)?.optional(column))
+        {
+            text.clone_into(value);
+        }
+        self.error(|row| rows.get(row).map(|r| r.line))
     }
 
     /// The error of a caller who has no file: rows are named by their position.
@@ -166,8 +173,9 @@ impl MeasurementTable {
         platform.clocks.validate().map_err(|e| Fault::table(e.to_string()))?;
         check_names(&platform, &source, &models)?;
         check_values(&platform.clocks, models.len(), &rows)?;
-        let names: Vec<&str> = models.iter().map(|m| m.name.as_str()).collect();
-        check_grid(&platform.clocks, &names, &rows, &|point| {
+        let names: Vec<String> =
+            models.iter().map(|m| format!("model '{}'", shown(&m.name))).collect();
+        check_grid(&platform.clocks, &names, &rows, "model", &|point| {
             let (accel, mem) = platform.clocks.clocks_khz(point);
             format!("accel_mhz {}, mem_mhz {}", mhz(accel), mhz(mem))
         })?;
@@ -332,11 +340,13 @@ fn positive(row: usize, column: &'static str, value: f64) -> Result<(), Fault> {
     Err(Fault::cell(row, column, value.to_string(), message))
 }
 
-/// Each model must have exactly one row per operating point; `describe` names a point for people.
+/// Each model must have exactly one row per operating point. `names` and `describe` say models and
+/// points for people; `key` is the column that a doubled row is reported in.
 pub(crate) fn check_grid(
     clocks: &ClockTables,
-    names: &[&str],
+    names: &[String],
     rows: &[Row],
+    key: &'static str,
     describe: &dyn Fn(OperatingPoint) -> String,
 ) -> Result<(), Fault> {
     let points = clocks.len();
@@ -352,10 +362,10 @@ pub(crate) fn check_grid(
         return Err(Fault {
             row: Some(row),
             other: Some(w[0].2),
-            cell: Some(("model", names[model as usize].to_owned())),
+            cell: Some((key, names[model as usize].clone())),
             message: format!(
-                "the model is measured twice at {}; keep one row, or their mean with the sum of \
-                 samples",
+                "{} is measured twice at {}; keep one row, or their mean with the sum of samples",
+                names[model as usize],
                 describe(clocks.point(point))
             ),
         });
@@ -371,10 +381,9 @@ pub(crate) fn check_grid(
         let hole = (0..points).find(|p| present.binary_search(p).is_err()).unwrap_or(0);
         let nowhere = names.len() > 1 && order.iter().all(|o| o.1 != hole);
         return Err(Fault::table(format!(
-            "model '{}' has no row at {} ({} of its {points} operating points are missing{}); \
+            "{name} has no row at {} ({} of its {points} operating points are missing{}); \
              every model needs every pair of the {} accelerator and {} memory clocks in the file: \
              measure the missing points, or remove the model or the clock",
-            shown(name),
             describe(clocks.point(hole)),
             points - present.len(),
             if nowhere { ", and no other model has this one" } else { "" },

@@ -102,7 +102,7 @@ impl MeasurementTable {
         let clocks = clock_tables(&sheet)?;
         let mut models = Models::default();
         let mut rows = Vec::new();
-        let mut lines = Vec::new();
+        let mut cells_of = Vec::new();
         for cells in sheet.rows() {
             let model = models.index_of(&cells)?;
             let (accel_khz, mem_khz) = (khz(&cells, "accel_mhz")?, khz(&cells, "mem_mhz")?);
@@ -117,7 +117,7 @@ impl MeasurementTable {
                 accel_power_w: cells.optional_number("accel_power_w")?,
                 samples: cells.whole("samples")?,
             });
-            lines.push(cells.line);
+            cells_of.push(cells);
         }
         let platform = Platform {
             name: platform_name.to_owned(),
@@ -129,7 +129,7 @@ impl MeasurementTable {
         };
         let models = models.list;
         let table = MeasurementTable::build(platform, common.source, common.workload, models, rows)
-            .map_err(|fault| fault.at_lines(&lines))?;
+            .map_err(|fault| fault.in_file(&cells_of))?;
         let warnings = warnings(&sheet, &table);
         Ok((table, warnings))
     }
