@@ -17,6 +17,8 @@ use crate::{MeasurementTable, OperatingPoint, Row};
 /// (`accel_level` may stand for `npu_level`).
 #[derive(Clone, Debug, PartialEq)]
 pub struct ChoiceTable {
+    /// What the accelerator is called: `npu` in the published layout, else `accel`.
+    pub accel_name: &'static str,
     /// Models in file order; at least one.
     pub models: Vec<ChoiceModel>,
 }
@@ -84,13 +86,14 @@ impl ChoiceTable {
             }
             models.push(ChoiceModel { name: Some(model.name.clone()), points });
         }
-        Ok(ChoiceTable { models })
+        Ok(ChoiceTable { accel_name: "accel", models })
     }
 }
 
 fn by_level(text: &str) -> Result<(ChoiceTable, Vec<Warning>), TableError> {
     let has_accel = sheet::header(text)?.iter().any(|c| c == "accel_level");
-    let accel_column = if has_accel { "accel_level" } else { "npu_level" };
+    let (accel_name, accel_column) =
+        if has_accel { ("accel", "accel_level") } else { ("npu", "npu_level") };
     let required = ["mem_level", accel_column, "throughput_tok_per_s", "power_w"];
     // The efficiency is published beside the others, and follows from them.
     let sheet = Sheet::parse(text, &required, &["efficiency_tok_per_j"])?;
@@ -134,7 +137,7 @@ fn by_level(text: &str) -> Result<(ChoiceTable, Vec<Warning>), TableError> {
         .map(|row| choice_point(row, label(&mem, row.point.mem), label(&accel, row.point.accel)))
         .collect::<Result<_, _>>()?;
     let warnings = sheet.unknown_columns().into_iter().collect();
-    Ok((ChoiceTable { models: vec![ChoiceModel { name: None, points }] }, warnings))
+    Ok((ChoiceTable { accel_name, models: vec![ChoiceModel { name: None, points }] }, warnings))
 }
 
 fn choice_point(row: &Row, mem: String, accel: String) -> Result<ChoicePoint, TableError> {
