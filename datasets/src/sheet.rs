@@ -119,8 +119,8 @@ impl Sheet {
             let line = lines.line_of(record.position().map_or(0, csv::Position::byte));
             if record.len() != header.len() {
                 return Err(TableError::new(format!(
-                    "has {} cells but the header has {}; quote cells that contain commas and \
-                     write decimals with a point",
+                    "has {} cells but the header has {}; write decimals with a point, quote cells \
+                     that contain commas, and close every quote",
                     record.len(),
                     header.len()
                 ))
@@ -210,8 +210,17 @@ impl<'a> SheetRow<'a> {
 
     /// The cell of a column that must not be empty.
     pub(crate) fn text(&self, column: &'static str) -> Result<&'a str, TableError> {
-        self.optional(column)
-            .ok_or_else(|| self.error(column, "", "must not be empty; fill in the cell"))
+        let cell = self
+            .optional(column)
+            .ok_or_else(|| self.error(column, "", "must not be empty; fill in the cell"))?;
+        if cell.contains(char::is_control) {
+            return Err(self.error(
+                column,
+                cell,
+                "must not contain control characters or line ends",
+            ));
+        }
+        Ok(cell)
     }
 
     /// A whole number.

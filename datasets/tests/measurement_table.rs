@@ -98,6 +98,8 @@ fn a_bad_cell_is_named_with_row_column_value_and_remedy() {
         ("vocab", "4294967295", "from 1 to"),
         ("total_params", "7", "factor of 2"),
         ("model", "", "must not be empty"),
+        ("model", "a\tb", "control characters"),
+        ("engine", "a\u{7}b", "control characters"),
         ("format", "q3_x", "known: f16"),
         ("format", "", "must not be empty"),
         ("format", "q4_0-sparse", "sparse decoding is not supported"),
