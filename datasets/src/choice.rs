@@ -6,8 +6,9 @@ use std::path::Path;
 use enerinfer_artifacts::{ClockTables, MAX_LEVELS};
 
 use crate::sheet::{self, Sheet};
-use crate::table::{check_grid, check_values, mhz};
+use crate::table::mhz;
 use crate::table_error::{TableError, Warning};
+use crate::table_rules::{check_grid, check_values};
 use crate::{MeasurementTable, OperatingPoint, Row};
 
 /// Measured operating points of one model or several.

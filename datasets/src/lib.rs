@@ -27,6 +27,7 @@ pub mod survey;
 mod table;
 mod table_csv;
 mod table_error;
+mod table_rules;
 
 pub use choice::{ChoiceModel, ChoicePoint, ChoiceTable};
 pub use platform::{OperatingPoint, Platform};

@@ -161,7 +161,9 @@ impl LineCounter<'_> {
         while let Some(b) = self.text.get(self.at)
             && (self.at < byte || matches!(b, b'\n' | b'\r'))
         {
-            self.line += u64::from(*b == b'\n');
+            let ends_line =
+                *b == b'\n' || (*b == b'\r' && self.text.get(self.at + 1) != Some(&b'\n'));
+            self.line += u64::from(ends_line);
             self.at += 1;
         }
         self.line

@@ -212,6 +212,7 @@ fn blank_lines_do_not_shift_the_rows_named() {
     );
     assert_eq!(refused(&text).line(), Some(6));
     assert_eq!(refused(text.replace('\n', "\r\n")).line(), Some(6));
+    assert_eq!(refused(text.replace('\n', "\r")).line(), Some(6));
     // A cell may hold a line end.
     let bad = row(&[("power_w", "-1")]);
     let text = format!("{HEADER},note\n{},\"a\nb\"\n{bad},c\n", row(&[]));
