@@ -25,9 +25,10 @@ mod shape;
 mod sheet;
 pub mod survey;
 mod table;
-mod table_csv;
 mod table_error;
+mod table_read;
 mod table_rules;
+mod table_write;
 
 pub use choice::{ChoiceModel, ChoicePoint, ChoiceTable};
 pub use platform::{OperatingPoint, Platform};
