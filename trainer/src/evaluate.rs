@@ -1,9 +1,9 @@
 //! Accuracy of compiled predictors on held-out models: what the record and its readers get.
 
+use enerinfer_artifacts::Target;
 use enerinfer_artifacts::record::{
     Combined, FrontPoint, ModelFront, ModelTau, Ranking, Regret, ScatterPoint,
 };
-use enerinfer_artifacts::Target;
 use enerinfer_datasets::MeasurementTable;
 use enerinfer_hyperparam::{kendall_tau_b, mape_percent, pareto_front, regret};
 

@@ -31,7 +31,12 @@ impl<'a> Predictors<'a> {
     }
 
     /// Predictions of one target at every operating point, in tok/s, W or 1.
-    pub fn target(&self, target: Target, platform: &Platform, shape: &ShapeDims) -> Option<Vec<f64>> {
+    pub fn target(
+        &self,
+        target: Target,
+        platform: &Platform,
+        shape: &ShapeDims,
+    ) -> Option<Vec<f64>> {
         let p = self.get(target)?;
         let clocks = &platform.clocks;
         Some(

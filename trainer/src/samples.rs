@@ -47,11 +47,8 @@ pub fn peak_tok_per_s(table: &MeasurementTable, model: usize) -> f64 {
 
 /// Normaliser by the median of a shape feature over the table's models.
 pub fn median_normaliser(table: &MeasurementTable, feature: Feature) -> Normaliser {
-    let mut values: Vec<u32> = table
-        .models
-        .iter()
-        .filter_map(|m| m.shape.dims().feature(feature))
-        .collect();
+    let mut values: Vec<u32> =
+        table.models.iter().filter_map(|m| m.shape.dims().feature(feature)).collect();
     values.sort_unstable();
     let reference = values.get(values.len() / 2).copied().unwrap_or(1).max(1);
     Normaliser { feature, reference }
