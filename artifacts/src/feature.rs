@@ -68,6 +68,33 @@ impl Feature {
     /// point.
     pub const CLOCKS: [Feature; 2] = [Feature::AccelKhz, Feature::MemKhz];
 
+    /// Every feature, in the order of the codes.
+    pub const ALL: [Feature; 18] = [
+        Feature::Layers,
+        Feature::Hidden,
+        Feature::Heads,
+        Feature::KvHeads,
+        Feature::Ffn,
+        Feature::Vocab,
+        Feature::TotalParamsK,
+        Feature::AccelKhz,
+        Feature::MemKhz,
+        Feature::ReadParamsK,
+        Feature::LmHeadParamsK,
+        Feature::FfnParamsK,
+        Feature::AttnParamsK,
+        Feature::KvWidth,
+        Feature::QWidth,
+        Feature::Experts,
+        Feature::ActiveExperts,
+        Feature::HeadDim,
+    ];
+
+    /// The feature of a [`Feature::name`].
+    pub fn from_name(name: &str) -> Option<Feature> {
+        Feature::ALL.into_iter().find(|feature| feature.name() == name)
+    }
+
     /// Stable snake-case name, used in records, file headers and generated code.
     pub fn name(self) -> &'static str {
         match self {
