@@ -11,6 +11,7 @@
 
 pub mod coverage;
 pub mod front;
+pub mod grid;
 /// What was trained: generated files.
 pub mod model;
 pub mod predictor;

@@ -92,6 +92,8 @@ pub(crate) fn write(
     writeln!(out, "/// Memory clocks in kHz, lowest first.")?;
     literal::array(out, 0, &format!("pub const MEM_KHZ: [u32; {}] = ", mem.len()), mem, ";")?;
 
+    writeln!(out, "pub(crate) const COLUMNS: usize = {};", accel.len() + 1)?;
+    writeln!(out, "pub(crate) const CELLS: usize = {};", (accel.len() + 1) * (mem.len() + 1))?;
     writeln!(out, "/// Training range of every shape feature that a predictor reads.")?;
     let head = format!("pub(crate) const RANGES: [Range; {}] = [", ranges.len());
     if ranges.is_empty() {

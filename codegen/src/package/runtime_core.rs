@@ -4,6 +4,7 @@
 pub(crate) const FILES: &[(&str, &str)] = &[
     ("coverage.rs", include_str!("../../runtime/src/coverage.rs")),
     ("front.rs", include_str!("../../runtime/src/front.rs")),
+    ("grid.rs", include_str!("../../runtime/src/grid.rs")),
     ("lib.rs", include_str!("../../runtime/src/lib.rs")),
     ("predictor.rs", include_str!("../../runtime/src/predictor.rs")),
     ("rank.rs", include_str!("../../runtime/src/rank.rs")),

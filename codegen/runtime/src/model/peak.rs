@@ -15,15 +15,15 @@ pub(super) fn peak(shape: &Shape) -> u32 {
         shape.feature(Feature::Ffn),
         shape.feature(Feature::TotalParamsK),
     ]);
-    denormalise(finish(sum(&x), -2, u32::MAX), 1000000, divisor)
+    denormalise(finish(i64::from(sum(&x)) + 142907, -2, u32::MAX), 1000000, divisor)
 }
 
-const LAYERS: [u32; 2] = [18, 28];
-const HIDDEN: [u32; 3] = [3221, 3851, 4059];
-const HEADS: [u32; 2] = [21, 40];
-const KV_HEADS: [u32; 2] = [20, 25];
-const FFN: [u32; 4] = [5546, 6116, 14028, 28310];
-const TOTAL_PARAMS_K: [u32; 6] = [1047446, 2329140, 2470157, 4317264, 4531565, 6129113];
+static LAYERS: [u32; 2] = [18, 28];
+static HIDDEN: [u32; 3] = [3221, 3851, 4059];
+static HEADS: [u32; 2] = [21, 40];
+static KV_HEADS: [u32; 2] = [20, 25];
+static FFN: [u32; 4] = [5546, 6116, 14028, 28310];
+static TOTAL_PARAMS_K: [u32; 6] = [1047446, 2329140, 2470157, 4317264, 4531565, 6129113];
 
 struct Ranks {
     layers: u8,
@@ -47,11 +47,11 @@ impl Ranks {
     }
 }
 
-fn sum(x: &Ranks) -> i64 {
-    let mut sum: i64 = 142907;
-    sum += i64::from(tree_0(x));
-    sum += i64::from(tree_1(x));
-    sum += i64::from(tree_2(x));
+fn sum(x: &Ranks) -> u32 {
+    let mut sum = 0u32;
+    sum += u32::from(tree_0(x));
+    sum += u32::from(tree_1(x));
+    sum += u32::from(tree_2(x));
     sum
 }
 
