@@ -1,0 +1,19 @@
+//! Device logs to phase-fused records.
+
+mod error;
+pub mod hydra;
+mod info;
+mod lines;
+mod moments;
+mod sample;
+mod tally;
+pub mod tegrastats;
+mod text;
+mod time;
+
+pub use error::Error;
+pub use info::TextTable;
+pub use moments::Moments;
+pub use sample::{Channel, Quantity, Row, SampleReader, channel};
+pub use tally::{MAX_NAMED, RefusedLine, Tally};
+pub use time::{Clock, Stamp, TimeUnit, Zone, parse_stamp};
