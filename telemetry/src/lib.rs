@@ -1,9 +1,11 @@
 //! Device logs to phase-fused records.
 
+pub mod csv_samples;
 mod error;
 pub mod hydra;
 mod info;
 mod lines;
+pub mod llama_bench;
 mod moments;
 mod sample;
 mod tally;
