@@ -48,6 +48,23 @@ impl Moments {
         if self.n < 2 { f64::NAN } else { (self.m2 / (self.n - 1) as f64).sqrt() }
     }
 
+    /// Both streams together.
+    pub fn merged(&self, other: &Moments) -> Moments {
+        if self.n == 0 || other.n == 0 {
+            return if self.n == 0 { *other } else { *self };
+        }
+        let n = self.n + other.n;
+        let delta = other.mean - self.mean;
+        let (a, b) = (self.n as f64, other.n as f64);
+        Moments {
+            n,
+            sum: self.sum + other.sum,
+            compensation: self.compensation + other.compensation,
+            mean: self.mean + delta * b / (a + b),
+            m2: self.m2 + other.m2 + delta * delta * a * b / (a + b),
+        }
+    }
+
     /// All values at once.
     pub fn of(values: impl IntoIterator<Item = f64>) -> Self {
         let mut m = Moments::default();
@@ -83,6 +100,10 @@ mod tests {
             let var = v.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (v.len() - 1) as f64;
             prop_assert!((m.mean() - mean).abs() <= 1e-9 * (1.0 + mean.abs()));
             prop_assert!((m.std() - var.sqrt()).abs() <= 1e-9 * (1.0 + var.sqrt()));
+            let (a, b) = v.split_at(v.len() / 3);
+            let both = Moments::of(a.iter().copied()).merged(&Moments::of(b.iter().copied()));
+            prop_assert!((both.mean() - m.mean()).abs() <= 1e-9 * (1.0 + mean.abs()));
+            prop_assert!((both.std() - m.std()).abs() <= 1e-9 * (1.0 + var.sqrt()));
         }
     }
 }
