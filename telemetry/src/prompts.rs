@@ -171,12 +171,13 @@ impl Columns {
             }
         };
         let get = |i: usize| self.optional[i].and_then(|c| table.number(row, c));
-        let counters = match (get(COUNTERS), get(COUNTERS + 1), get(COUNTERS + 2), get(COUNTERS + 3)) {
-            (Some(prompt_eval_ms), Some(eval_ms), Some(n_prompt_eval), Some(n_eval)) => {
-                Some(EngineCounters { prompt_eval_ms, eval_ms, n_prompt_eval, n_eval })
-            }
-            _ => None,
-        };
+        let counters =
+            match (get(COUNTERS), get(COUNTERS + 1), get(COUNTERS + 2), get(COUNTERS + 3)) {
+                (Some(prompt_eval_ms), Some(eval_ms), Some(n_prompt_eval), Some(n_eval)) => {
+                    Some(EngineCounters { prompt_eval_ms, eval_ms, n_prompt_eval, n_eval })
+                }
+                _ => None,
+            };
         let p = Prompt {
             row: row + 1,
             start_ns: time(self.start)?,
@@ -197,8 +198,7 @@ impl Columns {
             output_tokens: get(OUTPUT),
             counters,
         };
-        check(&p)
-            .map(|repairs| (p, repairs))
+        check(&p).map(|repairs| (p, repairs))
     }
 }
 
@@ -208,8 +208,14 @@ fn check(p: &Prompt) -> Result<Vec<&'static str>, &'static str> {
         return Err("the prompt ends before it starts");
     }
     let durations = [
-        Some(p.tokenization_s), Some(p.prefill_s), p.ttft_s, p.generation_s, p.detokenization_s,
-        p.itl_s, p.end_to_end_s, p.total_generation_s,
+        Some(p.tokenization_s),
+        Some(p.prefill_s),
+        p.ttft_s,
+        p.generation_s,
+        p.detokenization_s,
+        p.itl_s,
+        p.end_to_end_s,
+        p.total_generation_s,
     ];
     if durations.iter().flatten().any(|d| *d < 0.0) {
         return Err("a duration is negative");

@@ -1,7 +1,8 @@
 //! The pipeline: a measurement table in, a bundle and its evaluation record out.
 
 use enerinfer_artifacts::record::{
-    DataSummary, PredictorSize, Record, SCHEMA_VERSION, SizeRecord, TargetRecord,
+    DataSummary, Details, HeldoutShape, PredictorSize, Record, SCHEMA_VERSION, SizeRecord,
+    TargetRecord,
 };
 use enerinfer_artifacts::{
     Accuracy, Bundle, Domain, Feature, IntPredictor, PlatformId, Predictor, Provenance, Target,
@@ -168,6 +169,14 @@ pub fn run(config: &Config<'_>, progress: &Progress) -> Result<Outcome, TrainErr
         ranking,
         size: size_record(&lowered, config.flash_budget_bytes),
         notes,
+        details: Details {
+            heldout_shapes: test
+                .models
+                .iter()
+                .map(|m| HeldoutShape { model: m.name.clone(), dims: *m.shape.dims() })
+                .collect(),
+            ..Details::default()
+        },
     };
     Ok(Outcome { bundle, record })
 }
