@@ -3,17 +3,17 @@
 //! Every split considers every boundary between two different values that the node's rows have,
 //! and takes the one that lowers the weighted squared error most; ties go to the lowest feature,
 //! then the lowest threshold. Rows move physically with their node, so a node's rows are one
-//! slice. Large nodes sum their rows per distinct value in bins, with a bitmap of the occupied
-//! ones; the smallest sort a handful of codes by insertion. A feature found constant in a node is
-//! not looked at below it.
+//! slice. A feature is judged by summing the rows per distinct value in bins, with a bitmap of the
+//! occupied ones, so that small nodes pay for their own values only. A feature found constant in a
+//! node is not looked at below it.
 
 use crate::CodedMatrix;
 use crate::draw::{NodeSeed, below};
-use crate::fixed::{FixedRows, Scale, Sum};
+use crate::fixed::{FixedRows, Sum};
 use crate::matrix::MAX_FEATURES;
 
-/// Largest node whose codes are sorted instead of binned.
-const SORTED: usize = 20;
+/// Distance of rows that are visited one after the other.
+const STRIDE: usize = 64;
 
 /// When a node is not split further.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,16 +52,18 @@ struct Row<const F: usize> {
     codes: [u16; F],
 }
 
-/// Best split of a node so far.
+/// A way to split a node by some feature.
 #[derive(Clone, Copy, Debug)]
-struct Best {
-    /// Decrease of the weighted squared error, times the node's weight.
+struct Boundary {
+    /// [`Scale::separation`] of the two sides.
     score: f64,
-    feature: u32,
-    /// Codes on both sides of the boundary.
+    /// Codes next to the boundary.
     codes: (u16, u16),
     left: Sum,
 }
+
+/// Best split of a node so far: the feature and its boundary.
+type Best = (u32, Boundary);
 
 /// Memory for growing trees of one fit, reused from tree to tree.
 pub(crate) struct Grower<'a, const F: usize> {
@@ -72,10 +74,10 @@ pub(crate) struct Grower<'a, const F: usize> {
     limits: Limits,
     rows: Vec<Row<F>>,
     spare: Vec<Row<F>>,
-    /// One per code of the feature with the most; all zero between uses.
-    bins: Vec<Sum>,
+    /// One per possible code, so that no index needs a check; all zero between uses.
+    bins: Box<[Sum; 1 << 16]>,
     /// One bit per bin; all zero between uses.
-    occupied: Vec<u64>,
+    occupied: Box<[u64; 1 << 10]>,
     nodes: Vec<GrownNode>,
 }
 
@@ -98,8 +100,6 @@ impl<'a, const F: usize> Grower<'a, F> {
         codes: &'a [[u16; F]],
         limits: Limits,
     ) -> Self {
-        let bins = (0..matrix.features().len()).map(|f| matrix.distinct(f).len()).max();
-        let bins = bins.unwrap_or(0);
         Grower {
             matrix,
             fixed,
@@ -107,8 +107,8 @@ impl<'a, const F: usize> Grower<'a, F> {
             limits,
             rows: Vec::new(),
             spare: Vec::new(),
-            bins: vec![Sum::default(); bins],
-            occupied: vec![0; bins.div_ceil(64)],
+            bins: zeroed(),
+            occupied: zeroed(),
             nodes: Vec::new(),
         }
     }
@@ -118,11 +118,15 @@ impl<'a, const F: usize> Grower<'a, F> {
         self.rows.clear();
         self.nodes.clear();
         let mut total = Sum::default();
-        for (i, &times) in times.iter().enumerate() {
-            if times > 0 {
-                let sum = self.fixed.sum(i, times);
-                total += sum;
-                self.rows.push(Row { sum, codes: self.codes[i] });
+        // Rows of one model usually stand together. Visiting rows far apart makes consecutive ones
+        // fall into different bins, and their additions need not wait for each other.
+        for start in 0..STRIDE {
+            for i in (start..times.len()).step_by(STRIDE) {
+                if times[i] > 0 {
+                    let sum = self.fixed.sum(i, times[i]);
+                    total += sum;
+                    self.rows.push(Row { sum, codes: self.codes[i] });
+                }
             }
         }
         let n = self.rows.len();
@@ -150,16 +154,15 @@ impl<'a, const F: usize> Grower<'a, F> {
         if depth < limits.max_depth
             && rows >= limits.min_samples_split
             && rows >= 2 * limits.min_samples_leaf
-            && let Some(best) = self.best_split(lo, hi, &mut varying, seed, total)
+            && let Some((feature, best)) = self.best_split(lo, hi, &mut varying, seed, total)
         {
-            let middle = self.partition(lo, hi, best.feature as usize, best.codes.0);
+            let middle = self.partition(lo, hi, feature as usize, best.codes.0);
             let (left_seed, right_seed) = seed.children();
             let left = self.node(lo, middle, depth + 1, varying, left_seed, best.left);
             let right = total - best.left;
             let right = self.node(middle, hi, depth + 1, varying, right_seed, right);
-            let threshold =
-                self.matrix.threshold(best.feature as usize, best.codes.0, best.codes.1);
-            split = Some(Split { feature: best.feature as u16, threshold, left, right });
+            let threshold = self.matrix.threshold(feature as usize, best.codes.0, best.codes.1);
+            split = Some(Split { feature: feature as u16, threshold, left, right });
         }
         self.nodes.push(GrownNode {
             value: self.fixed.scale.mean(total),
@@ -181,7 +184,9 @@ impl<'a, const F: usize> Grower<'a, F> {
     ) -> Option<Best> {
         let mut best: Option<Best> = None;
         let candidates = *varying;
-        if self.limits.max_features >= candidates.count_ones() {
+        if hi - lo == 2 && self.limits.max_features >= candidates.count_ones() {
+            best = self.split_pair(lo, candidates);
+        } else if self.limits.max_features >= candidates.count_ones() {
             let mut left = candidates;
             while left != 0 {
                 let f = left.trailing_zeros();
@@ -214,7 +219,25 @@ impl<'a, const F: usize> Grower<'a, F> {
                 }
             }
         }
-        best.filter(|b| self.fixed.scale.means_differ(b.left, total - b.left))
+        best.filter(|(_, b)| self.fixed.scale.means_differ(b.left, total - b.left))
+    }
+
+    /// The only way to split two rows: every feature that tells them apart is equally good.
+    fn split_pair(&self, lo: usize, candidates: u32) -> Option<Best> {
+        let (a, b) = (&self.rows[lo], &self.rows[lo + 1]);
+        let mut left = candidates;
+        while left != 0 {
+            let feature = left.trailing_zeros();
+            left &= left - 1;
+            let codes = (a.codes[feature as usize], b.codes[feature as usize]);
+            if codes.0 != codes.1 {
+                let first = codes.0 < codes.1;
+                let codes = if first { codes } else { (codes.1, codes.0) };
+                let left = if first { a.sum } else { b.sum };
+                return Some((feature, Boundary { score: f64::INFINITY, codes, left }));
+            }
+        }
+        None
     }
 
     /// Looks for a better split by feature `f`; false if `f` is constant in the node.
@@ -227,39 +250,45 @@ impl<'a, const F: usize> Grower<'a, F> {
         best: &mut Option<Best>,
     ) -> bool {
         let at = f as usize;
-        let rows = &self.rows[lo..hi];
-        let mut scan = Scan::new(self.fixed.scale, self.limits.min_samples_leaf, f, total, best);
-        if rows.len() <= SORTED {
-            let mut order = [0u32; SORTED];
-            let mut n = 0;
-            for (i, row) in rows.iter().enumerate() {
-                let key = u32::from(row.codes[at]) << 16 | i as u32;
-                let mut slot = n;
-                while slot > 0 && order[slot - 1] > key {
-                    order[slot] = order[slot - 1];
-                    slot -= 1;
+        for row in &self.rows[lo..hi] {
+            let code = usize::from(row.codes[at]);
+            self.bins[code] += row.sum;
+            self.occupied[code / 64] |= 1 << (code % 64);
+        }
+        let scale = self.fixed.scale;
+        let least = self.limits.min_samples_leaf;
+        let words = self.matrix.distinct(at).len().div_ceil(64);
+        let mut left = Sum::default();
+        let mut last = None;
+        let mut varies = false;
+        let mut found = Boundary { score: 0.0, codes: (0, 0), left };
+        for (w, word) in self.occupied[..words].iter_mut().enumerate() {
+            while *word != 0 {
+                let code = 64 * w + word.trailing_zeros() as usize;
+                *word &= *word - 1;
+                if let Some(last) = last {
+                    varies = true;
+                    let right = total - left;
+                    let score = scale.separation(left, right);
+                    if score > found.score
+                        && (least <= 1 || scale.rows(left).min(scale.rows(right)) >= least)
+                    {
+                        found = Boundary { score, codes: (last, code as u16), left };
+                    }
                 }
-                order[slot] = key;
-                n += 1;
-            }
-            for &key in &order[..n] {
-                scan.row((key >> 16) as u16, rows[(key & 0xffff) as usize].sum);
-            }
-        } else {
-            for row in rows {
-                let code = usize::from(row.codes[at]);
-                self.bins[code] += row.sum;
-                self.occupied[code / 64] |= 1 << (code % 64);
-            }
-            for (w, word) in self.occupied.iter_mut().enumerate() {
-                while *word != 0 {
-                    let code = 64 * w + word.trailing_zeros() as usize;
-                    *word &= *word - 1;
-                    scan.row(code as u16, std::mem::take(&mut self.bins[code]));
-                }
+                last = Some(code as u16);
+                left += std::mem::take(&mut self.bins[code]);
             }
         }
-        scan.boundaries > 0
+        // Equal scores go to the lower feature, whatever the order in which they are looked at.
+        let better = match best {
+            None => found.score > 0.0,
+            Some((g, b)) => found.score > b.score || (found.score == b.score && f < *g),
+        };
+        if better {
+            *best = Some((f, found));
+        }
+        varies
     }
 
     /// Moves rows whose code is at most `code` to the front, keeping the order on both sides.
@@ -279,64 +308,10 @@ impl<'a, const F: usize> Grower<'a, F> {
     }
 }
 
-/// Walks a feature's values in ascending order and keeps the best boundary.
-struct Scan<'b> {
-    scale: Scale,
-    min_samples_leaf: u64,
-    feature: u32,
-    total: Sum,
-    left: Sum,
-    last: Option<u16>,
-    boundaries: u32,
-    best: &'b mut Option<Best>,
-}
-
-impl<'b> Scan<'b> {
-    fn new(
-        scale: Scale,
-        min_samples_leaf: u64,
-        feature: u32,
-        total: Sum,
-        best: &'b mut Option<Best>,
-    ) -> Self {
-        let left = Sum::default();
-        Scan { scale, min_samples_leaf, feature, total, left, last: None, boundaries: 0, best }
-    }
-
-    /// Rows with `code`; codes ascend and may repeat.
-    #[inline(always)]
-    fn row(&mut self, code: u16, sum: Sum) {
-        if let Some(last) = self.last
-            && last != code
-        {
-            self.boundaries += 1;
-            self.boundary(last, code);
-        }
-        self.last = Some(code);
-        self.left += sum;
-    }
-
-    #[inline(always)]
-    fn boundary(&mut self, below: u16, above: u16) {
-        let right = self.total - self.left;
-        let least = self.min_samples_leaf;
-        if least > 1 && (self.scale.rows(self.left) < least || self.scale.rows(right) < least) {
-            return;
-        }
-        let (wl, wr) = (self.scale.weight(self.left), self.scale.weight(right));
-        let (sl, sr) = (self.scale.target(self.left), self.scale.target(right));
-        // (mean_l − mean_r)² · w_l · w_r: the decrease of the squared error times w_l + w_r. This
-        // form gives the same bits when left and right change places, so that two features that
-        // separate the same rows tie exactly.
-        let difference = sl * wr - sr * wl;
-        let score = difference * difference / (wl * wr);
-        let better = match self.best {
-            None => score > 0.0,
-            Some(b) => score > b.score || (score == b.score && self.feature < b.feature),
-        };
-        if better {
-            *self.best =
-                Some(Best { score, feature: self.feature, codes: (below, above), left: self.left });
-        }
+/// An array on the heap that never stood on the stack.
+fn zeroed<T: Clone + Default, const N: usize>() -> Box<[T; N]> {
+    match vec![T::default(); N].into_boxed_slice().try_into() {
+        Ok(array) => array,
+        Err(_) => unreachable!("the length is N"),
     }
 }
