@@ -70,7 +70,13 @@ impl Scale {
     fn log_ticks(&self) -> Vec<f64> {
         let decades = (self.lo.log10().floor() as i32)..=(self.hi.log10().ceil() as i32);
         // The densest series that is not too dense.
-        for digits in [&[1.0, 1.5, 2.0, 3.0, 5.0, 7.0][..], &[1.0, 2.0, 5.0], &[1.0, 3.0], &[1.0]] {
+        for digits in [
+            &[1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0][..],
+            &[1.0, 1.5, 2.0, 3.0, 5.0, 7.0],
+            &[1.0, 2.0, 5.0],
+            &[1.0, 3.0],
+            &[1.0],
+        ] {
             let ticks: Vec<f64> = decades
                 .clone()
                 .flat_map(|d| digits.iter().map(move |m| m * 10f64.powi(d)))
@@ -116,7 +122,8 @@ fn linear_ticks(lo: f64, hi: f64) -> Vec<f64> {
 fn label(value: f64) -> String {
     let magnitude = value.abs();
     let text = match magnitude {
-        m if m >= 10_000.0 => return format!("{:.0}k", value / 1000.0),
+        m if m >= 1e6 => return format!("{}M", label(value / 1e6)),
+        m if m >= 1e4 => return format!("{}k", label(value / 1e3)),
         m if m >= 100.0 || m == 0.0 => format!("{value:.0}"),
         m if m >= 1.0 => format!("{value:.2}"),
         _ => format!("{value:.4}"),
