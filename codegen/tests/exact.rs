@@ -12,7 +12,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 
 /// Builds the crate, runs its vectors and the row tests, and lints it.
 fn check(bundle: &Bundle) {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = tempfile::tempdir().expect("a temporary folder");
     let krate = folder.path().join("enerinfer-runtime");
     let lowered = generate_with_rows(bundle, &krate);
     assert_eq!(lowered.predictors.len(), bundle.predictors.len());
