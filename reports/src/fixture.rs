@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use enerinfer_artifacts::record::{
-    Combined, DataSummary, FrontPoint, ModelFront, ModelTau, PredictorSize, Ranking, Record,
-    Regret, SCHEMA_VERSION, ScatterPoint, SizeRecord, TargetRecord, Trial,
+    Combined, DataSummary, Details, FrontPoint, ModelFront, ModelTau, PredictorSize, Ranking,
+    Record, Regret, SCHEMA_VERSION, ScatterPoint, SizeRecord, TargetRecord, Trial,
 };
 use enerinfer_artifacts::{ClockTables, ForestStats, PlatformId, Target};
 use rand::{RngExt as _, SeedableRng as _};
@@ -178,6 +178,7 @@ pub(crate) fn record(sizes: Sizes, seed: u64) -> Record {
             predictors,
         },
         notes: vec!["Made up for tests of the report; nothing was trained.".to_owned()],
+        details: Details::default(),
         clocks,
     }
 }

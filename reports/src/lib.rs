@@ -1,21 +1,35 @@
-//! Reports of the EnerInfer toolchain: one evaluation record, many renderings.
+//! Reports of the EnerInfer toolchain: one evaluation record, many renderings, and gates for CI.
 //!
-//! A [`Record`] becomes a [`document`] of sections, tables and pictures; each output format
-//! walks that document, so all of them show the same numbers:
+//! A [`Record`] becomes a document of sections, tables and pictures; each output format walks that
+//! document, so all of them show the same numbers:
 //!
 //! - [`html`]: one self-contained page, without scripts or anything fetched;
 //! - [`markdown`]: for a CI job summary;
 //! - [`summary_table`]: for a terminal of 100 columns;
 //! - [`csv_tables`], [`pictures`]: every table and picture as a file of its own.
 //!
+//! Given a baseline, [`comparison`] and [`html_with_baseline`] show what changed, and [`check`]
+//! decides whether a [`Policy`] is kept; [`junit`] writes that for a dashboard. [`index_html`]
+//! puts many records on one page.
+//!
 //! Rendering cannot fail and is deterministic. Whatever text a record holds is escaped for the
 //! format it is written to; simulated results are labelled in every title and caption.
 
+mod bootstrap;
+mod compare;
 mod csv_out;
 mod document;
+mod error;
+mod gate;
 mod html;
+mod index;
+mod junit;
 mod markdown;
+mod metric;
+mod plain_out;
+mod policy;
 mod sections;
+mod slice;
 mod stats;
 mod summary;
 mod svg;
@@ -25,10 +39,26 @@ mod text;
 mod fixture;
 
 pub use enerinfer_artifacts::record::Record;
+pub use error::Error;
+pub use gate::{Check, check};
+pub use index::Entry;
+pub use policy::Policy;
+pub use text::plain;
+
+/// JSON Schema of the record.
+pub const SCHEMA: &str = include_str!("../schema/report.schema.json");
 
 /// A self-contained HTML page of the record.
 pub fn html(record: &Record) -> String {
     html::render(&sections::document(record))
+}
+
+/// The same with what changed since `baseline` in front.
+///
+/// # Errors
+/// If the records are of different platforms, power domains or kinds of data.
+pub fn html_with_baseline(record: &Record, baseline: &Record) -> Result<String, Error> {
+    Ok(html::render(&document_with_baseline(record, baseline)?))
 }
 
 /// The record as GitHub-flavoured Markdown.
@@ -36,9 +66,45 @@ pub fn markdown(record: &Record) -> String {
     markdown::render(&sections::document(record))
 }
 
+/// The same with what changed since `baseline` in front.
+///
+/// # Errors
+/// As [`html_with_baseline`].
+pub fn markdown_with_baseline(record: &Record, baseline: &Record) -> Result<String, Error> {
+    Ok(markdown::render(&document_with_baseline(record, baseline)?))
+}
+
+fn document_with_baseline(record: &Record, baseline: &Record) -> Result<document::Document, Error> {
+    compare::require_comparable(baseline, record)?;
+    let mut document = sections::document(record);
+    document.sections.insert(0, compare::section(baseline, record));
+    Ok(document)
+}
+
 /// A plain-text summary that fits 100 columns.
 pub fn summary_table(record: &Record) -> String {
     summary::render(record)
+}
+
+/// What changed from `before` to `after`, as plain text that fits 100 columns.
+///
+/// # Errors
+/// As [`html_with_baseline`].
+pub fn comparison(before: &Record, after: &Record) -> Result<String, Error> {
+    compare::require_comparable(before, after)?;
+    let document = sections::document(after);
+    let head = plain(&format!("{} · {}", document.label, document.title));
+    Ok(format!("{head}\n\n{}", plain_out::render(&compare::section(before, after))))
+}
+
+/// Checks as JUnit XML.
+pub fn junit(record: &Record, checks: &[Check]) -> String {
+    junit::render(record, checks)
+}
+
+/// A page over many records: platform × metric, with trends.
+pub fn index_html(entries: &[Entry]) -> String {
+    html::render(&index::document(entries))
 }
 
 /// Every table as CSV, with full precision: `(file name, content)` in the order of the report.
@@ -85,6 +151,9 @@ mod tests {
         golden("orin.json", &record.to_json().unwrap());
         golden("orin.md", &markdown(&record));
         golden("orin.txt", &summary_table(&record));
+        golden("compare.txt", &comparison(&record, &fixture::record(SMALL, 8)).unwrap());
+        let schema = schemars::schema_for!(Record);
+        golden("../../schema/report.schema.json", &format!("{:#}\n", schema.as_value()));
     }
 
     #[test]

@@ -9,7 +9,7 @@ use crate::sections::is_simulated;
 use crate::text::{ABSENT, bytes, number, plain};
 
 /// No line is wider, in terminal columns.
-const WIDTH: usize = 100;
+pub(crate) const WIDTH: usize = 100;
 
 /// The summary, at most [`WIDTH`] columns wide.
 pub(crate) fn render(record: &Record) -> String {
@@ -100,7 +100,7 @@ pub(crate) fn render(record: &Record) -> String {
 }
 
 /// `text` without control characters, in at most `width` columns.
-fn cut(text: &str, width: usize) -> String {
+pub(crate) fn cut(text: &str, width: usize) -> String {
     let text = plain(text);
     if text.width() <= width {
         return text;
@@ -119,6 +119,6 @@ fn cut(text: &str, width: usize) -> String {
 }
 
 /// `text` filled up to `width` columns.
-fn pad(text: &str, width: usize) -> String {
+pub(crate) fn pad(text: &str, width: usize) -> String {
     format!("{text}{}", " ".repeat(width.saturating_sub(text.width())))
 }

@@ -40,8 +40,8 @@ fn is_unprintable(c: char) -> bool {
         || matches!(c, '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{fffe}' | '\u{ffff}')
 }
 
-/// `text` for a terminal: everything unprintable becomes U+FFFD.
-pub(crate) fn plain(text: &str) -> String {
+/// `text` for a terminal: control characters and marks that reorder or hide text become U+FFFD.
+pub fn plain(text: &str) -> String {
     text.chars().map(|c| if is_unprintable(c) { '\u{fffd}' } else { c }).collect()
 }
 

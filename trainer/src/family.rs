@@ -13,23 +13,23 @@ const BYTES_PER_LEAF: u64 = 10;
 
 /// Hyper-parameters of one random-forest trial, in scikit-learn's and ranger's terms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ForestTrial {
+pub(crate) struct ForestTrial {
     /// Trees, 1–200 (EnerInfer §4.2: "no more than 200").
-    pub n_trees: u32,
+    pub(crate) n_trees: u32,
     /// Longest path in splits, 2–20 (EnerInfer §4.2: "maximum depth of 20").
-    pub max_depth: u32,
+    pub(crate) max_depth: u32,
     /// Fewest rows in a leaf, 1–32.
-    pub min_samples_leaf: u32,
+    pub(crate) min_samples_leaf: u32,
     /// Features drawn per node (mtry), 1 to all.
-    pub max_features: u32,
+    pub(crate) max_features: u32,
 }
 
 impl ForestTrial {
-    /// Fits on `rows` of a matrix.
+    /// Fits on `rows` of a matrix; `y` and `weights` have one value per row of the matrix.
     ///
     /// # Errors
     /// As the learner's.
-    pub fn fit(
+    pub(crate) fn fit(
         &self,
         x: &CodedMatrix,
         rows: &[u32],
@@ -43,20 +43,25 @@ impl ForestTrial {
             .min_samples_leaf(self.min_samples_leaf)
             .max_features(Some(self.max_features))
             .check()?
-            .fit(x, rows, y, Some(weights), seed)
+            .fit(x, rows, &pick(y, rows), Some(&pick(weights, rows)), seed)
     }
+}
+
+/// Values of some rows.
+pub(crate) fn pick(values: &[f64], rows: &[u32]) -> Vec<f64> {
+    rows.iter().map(|&r| values[r as usize]).collect()
 }
 
 /// The random forest's search space, limited by flash: a trial that could not fit the budget even
 /// if it were alone is not drawn.
 #[derive(Clone, Copy, Debug)]
-pub struct ForestSpace {
+pub(crate) struct ForestSpace {
     /// Number of features.
-    pub features: u32,
+    pub(crate) features: u32,
     /// Training rows.
-    pub rows: u32,
+    pub(crate) rows: u32,
     /// Flash for all predictors, bytes.
-    pub budget_bytes: u64,
+    pub(crate) budget_bytes: u64,
 }
 
 impl ForestSpace {

@@ -1,6 +1,7 @@
 //! Model selection: the random search of each target, and a choice that fits the flash together.
 
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 use enerinfer_artifacts::{Forest, Target, record};
 use enerinfer_hyperparam::{
@@ -9,15 +10,15 @@ use enerinfer_hyperparam::{
 use enerinfer_learners::{CodedMatrix, LearnError, predict};
 
 use crate::TrainError;
-use crate::family::{ForestSpace, ForestTrial};
+use crate::family::{ForestSpace, ForestTrial, pick};
 use crate::samples::Samples;
 
 /// Everything that is known of one target before a trial is chosen.
-pub struct TargetSearch {
+pub(crate) struct TargetSearch {
     /// The target.
-    pub target: Target,
+    pub(crate) target: Target,
     /// Samples of the training models.
-    pub samples: Samples,
+    pub(crate) samples: Samples,
     x: CodedMatrix,
     weights: Vec<f64>,
     space: ForestSpace,
@@ -34,7 +35,7 @@ impl TargetSearch {
     ///
     /// # Errors
     /// If the samples cannot be coded.
-    pub fn run(
+    pub(crate) fn run(
         target: Target,
         samples: Samples,
         folds: &GroupedKFold,
@@ -51,17 +52,36 @@ impl TargetSearch {
         let candidates = draw_unique(&space, settings.trials as usize, settings.trial_seed);
         let rows: Vec<_> = (0..folds.k()).map(|fold| folds.rows(fold, &samples.models)).collect();
         let bytes: Vec<AtomicU64> = candidates.iter().map(|_| AtomicU64::new(0)).collect();
+        // A forest cannot diverge: a failing fit is a fault of the data, and is reported. The first
+        // in order is kept, so that the message does not depend on threads.
+        let fault: Mutex<Option<(usize, TrainError)>> = Mutex::new(None);
         let score = |trial: usize, fold: usize| -> Option<f64> {
             let (train, test) = &rows[fold];
-            let forest = candidates[trial]
+            let scored = candidates[trial]
                 .fit(&x, train, &samples.values, &weights, settings.fit_seed)
-                .ok()?;
-            bytes[trial].fetch_add(enerinfer_codegen::estimate_bytes(&forest), Ordering::Relaxed);
-            let predicted = predict(&forest, &x, test).ok()?;
-            let truth: Vec<f64> = test.iter().map(|&r| samples.values[r as usize]).collect();
-            mape_percent(&predicted, &truth).ok()
+                .map_err(TrainError::from)
+                .and_then(|forest| {
+                    let size = enerinfer_codegen::estimate_bytes(&forest);
+                    bytes[trial].fetch_add(size, Ordering::Relaxed);
+                    let predicted = predict(&forest, &x, test)?;
+                    Ok(mape_percent(&predicted, &pick(&samples.values, test))?)
+                });
+            match scored {
+                Ok(mape) => Some(mape),
+                Err(e) => {
+                    let order = trial * folds.k() + fold;
+                    let mut first = fault.lock().unwrap_or_else(PoisonError::into_inner);
+                    if first.as_ref().is_none_or(|(at, _)| order < *at) {
+                        *first = Some((order, e));
+                    }
+                    None
+                }
+            }
         };
         let trials = evaluate(candidates.len(), folds.k(), &score, &|done, _| progress(done));
+        if let Some((_, e)) = fault.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            return Err(e);
+        }
         // A fold's fit sees (k − 1)/k of the rows; leaves grow at most in proportion to rows.
         let k = folds.k() as u64;
         let est_bytes = bytes.into_iter().map(|sum| (sum.into_inner() / k) * k / (k - 1)).collect();
@@ -72,7 +92,7 @@ impl TargetSearch {
     ///
     /// # Errors
     /// As the learner's.
-    pub fn refit(&self, chosen: usize, fit_seed: u64) -> Result<Forest<f64>, LearnError> {
+    pub(crate) fn refit(&self, chosen: usize, fit_seed: u64) -> Result<Forest<f64>, LearnError> {
         let rows: Vec<u32> = (0..self.samples.values.len() as u32).collect();
         self.candidates[chosen].fit(&self.x, &rows, &self.samples.values, &self.weights, fit_seed)
     }
@@ -81,7 +101,7 @@ impl TargetSearch {
     ///
     /// # Errors
     /// As the learner's.
-    pub fn fit_other(
+    pub(crate) fn fit_other(
         &self,
         chosen: usize,
         samples: &Samples,
@@ -94,28 +114,23 @@ impl TargetSearch {
     }
 
     /// The candidate's hyper-parameters for a record.
-    pub fn params(&self, trial: usize) -> std::collections::BTreeMap<String, String> {
+    pub(crate) fn params(&self, trial: usize) -> std::collections::BTreeMap<String, String> {
         self.space.describe(&self.candidates[trial])
     }
 
     /// Mean and standard error of a trial's MAPE over the folds, %.
-    pub fn cv_mape_percent(&self, trial: usize) -> Option<(f64, f64)> {
+    pub(crate) fn cv_mape_percent(&self, trial: usize) -> Option<(f64, f64)> {
         let t = &self.trials[trial];
         Some((t.mean()?, t.standard_error().unwrap_or(0.0)))
     }
 
-    /// Estimated flash of a trial fitted on all rows.
-    pub fn est_bytes(&self, trial: usize) -> u64 {
-        self.est_bytes[trial]
-    }
-
     /// Number of different candidates, which a small space may keep below what was asked for.
-    pub fn candidates(&self) -> usize {
+    pub(crate) fn candidates(&self) -> usize {
         self.candidates.len()
     }
 
     /// All trials for the record, in the order of drawing.
-    pub fn record(&self) -> Vec<record::Trial> {
+    pub(crate) fn record(&self) -> Vec<record::Trial> {
         let trials = self.trials.iter().enumerate();
         trials
             .map(|(i, t)| record::Trial {
@@ -153,15 +168,15 @@ impl TargetSearch {
 
 /// Settings that all targets share.
 #[derive(Clone, Copy, Debug)]
-pub struct Settings {
+pub(crate) struct Settings {
     /// Trials per target.
-    pub trials: u32,
+    pub(crate) trials: u32,
     /// Flash for all predictors, bytes.
-    pub budget_bytes: u64,
+    pub(crate) budget_bytes: u64,
     /// Seed of the drawn hyper-parameters.
-    pub trial_seed: u64,
+    pub(crate) trial_seed: u64,
     /// Seed of every fit. One for all trials: trials then differ in their parameters alone.
-    pub fit_seed: u64,
+    pub(crate) fit_seed: u64,
 }
 
 /// Chooses a trial per target: for each the smallest within one standard error of its best; while
@@ -169,7 +184,7 @@ pub struct Settings {
 ///
 /// # Errors
 /// If a target has no usable trial, or the smallest trials together exceed the budget.
-pub fn choose_together(
+pub(crate) fn choose_together(
     searches: &[TargetSearch],
     budget_bytes: u64,
 ) -> Result<Vec<usize>, TrainError> {

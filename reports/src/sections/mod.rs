@@ -40,6 +40,13 @@ pub(crate) fn document(record: &Record) -> Document {
         ),
         label: label(record),
         simulated: is_simulated(record),
+        notice: if is_simulated(record) {
+            "Every value called measured below comes from a simulated device. Nothing here was \
+             measured on hardware."
+                .to_owned()
+        } else {
+            "Values were measured on the device.".to_owned()
+        },
         tiles: accuracy::tiles(record),
         sections: sections.into_iter().flatten().collect(),
     }

@@ -1,0 +1,13 @@
+//! Hydra (arXiv 2608.25053): its log parsers, its fusion, its corpus and its analysis.
+//!
+//! What is here follows the released artifact (github.com/amirtaherin/hydra) as its users meet it:
+//! the same columns, the same windows, the same failures. Where the original is at fault the fault
+//! is kept here, named in the documentation, and put right in [`crate::fuse`].
+
+mod layout;
+mod parse;
+mod unify;
+
+pub use layout::HydraPlatform;
+pub use parse::{HydraParser, LineFault, ParsedLine};
+pub use unify::{UnifyReport, unify, unify_file};
