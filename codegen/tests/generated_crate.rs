@@ -18,12 +18,7 @@ fn builds_alone_and_passes_its_vectors_and_lints() {
     cargo(&krate, &["clippy", "--all-targets"]);
     cargo(&krate, &["doc", "--no-deps"]);
     cargo(&krate, &["run", "--example", "choose"]);
-    let formatted = std::process::Command::new(env!("CARGO"))
-        .args(["fmt", "--check"])
-        .current_dir(&krate)
-        .output()
-        .unwrap();
-    assert!(formatted.status.success(), "{}", String::from_utf8_lossy(&formatted.stdout));
+    common::cargo_fmt_is_silent(&krate);
 }
 
 #[test]

@@ -61,33 +61,53 @@ impl Body<'_> {
             }
             (Op::If { .. }, _) => {
                 write!(out, "{}", pad(depth))?;
-                self.branch(out, op, depth)
+                self.branch(out, op, depth, "")
             }
         }
     }
 
-    /// Writes a branch; the cursor stands after the indentation or after `else `.
-    fn branch(&self, out: &mut dyn Write, op: u32, depth: usize) -> io::Result<()> {
+    /// Writes a branch; the cursor stands after the indentation and `before`.
+    fn branch(&self, out: &mut dyn Write, op: u32, depth: usize, before: &str) -> io::Result<()> {
         let Op::If { feature, threshold, then, otherwise } = self.program.ops[op as usize] else {
             return Ok(());
         };
         if self.is_nothing(then) || self.is_nothing(otherwise) {
-            return self.one_sided(out, op, depth);
+            return self.one_sided(out, op, depth, before);
         }
-        writeln!(out, "if {} {{", self.condition(feature, threshold, true))?;
+        // Branches in a row that lead to the same become one condition.
+        let mut conditions = vec![self.condition(feature, threshold, true)];
+        let mut rest = otherwise;
+        while self.is_inline_branch(rest)
+            && let Op::If { feature, threshold, then: a, otherwise: b } =
+                self.program.ops[rest as usize]
+            && (a == then || b == then)
+        {
+            conditions.push(self.condition(feature, threshold, a == then));
+            rest = if a == then { b } else { a };
+        }
+        self.head(out, &conditions, "||", depth, before)?;
         self.block(out, then, depth + 1)?;
-        if self.is_inline_branch(otherwise) {
-            write!(out, "{}}} else ", pad(depth))?;
-            self.branch(out, otherwise, depth)
+        if self.is_nothing(rest) {
+            writeln!(out, "{}}}", pad(depth))
+        } else if self.is_inline_branch(rest) {
+            let before = "} else ";
+            write!(out, "{}{before}", pad(depth))?;
+            self.branch(out, rest, depth, before)
         } else {
             writeln!(out, "{}}} else {{", pad(depth))?;
-            self.block(out, otherwise, depth + 1)?;
+            self.block(out, rest, depth + 1)?;
             writeln!(out, "{}}}", pad(depth))
         }
     }
 
     /// A branch of which one side adds nothing; directly nested ones become one condition.
-    fn one_sided(&self, out: &mut dyn Write, mut op: u32, depth: usize) -> io::Result<()> {
+    fn one_sided(
+        &self,
+        out: &mut dyn Write,
+        mut op: u32,
+        depth: usize,
+        before: &str,
+    ) -> io::Result<()> {
         let mut conditions = Vec::new();
         while let Op::If { feature, threshold, then, otherwise } = self.program.ops[op as usize] {
             let nested = !conditions.is_empty();
@@ -98,16 +118,26 @@ impl Body<'_> {
             conditions.push(self.condition(feature, threshold, side));
             op = if side { then } else { otherwise };
         }
-        let line = format!("if {} {{", conditions.join(" && "));
-        // rustfmt breaks long conditions, one per line.
-        if line.len() + 4 * depth <= 100 {
-            writeln!(out, "{line}")?;
-        } else {
-            let next = format!("\n{}&& ", pad(depth + 1));
-            writeln!(out, "if {}\n{}{{", conditions.join(&next), pad(depth))?;
-        }
+        self.head(out, &conditions, "&&", depth, before)?;
         self.block(out, op, depth + 1)?;
         writeln!(out, "{}}}", pad(depth))
+    }
+
+    /// Writes `if conditions {`, broken where rustfmt breaks it.
+    fn head(
+        &self,
+        out: &mut dyn Write,
+        conditions: &[String],
+        operator: &str,
+        depth: usize,
+        before: &str,
+    ) -> io::Result<()> {
+        let line = format!("if {} {{", conditions.join(&format!(" {operator} ")));
+        if 4 * depth + before.len() + line.len() <= 100 {
+            return writeln!(out, "{line}");
+        }
+        let next = format!("\n{}{operator} ", pad(depth + 1));
+        writeln!(out, "if {}\n{}{{", conditions.join(&next), pad(depth))
     }
 
     /// `value <= threshold` (or its negation) as a comparison of ranks.

@@ -92,22 +92,17 @@ pub(crate) fn write(
     writeln!(out, "/// Memory clocks in kHz, lowest first.")?;
     literal::array(out, 0, &format!("pub const MEM_KHZ: [u32; {}] = ", mem.len()), mem, ";")?;
 
-    writeln!(out, "pub(crate) const COLUMNS: usize = {};", accel.len() + 1)?;
-    writeln!(out, "pub(crate) const CELLS: usize = {};", (accel.len() + 1) * (mem.len() + 1))?;
     writeln!(out, "/// Training range of every shape feature that a predictor reads.")?;
     let head = format!("pub(crate) const RANGES: [Range; {}] = [", ranges.len());
-    if ranges.is_empty() {
-        writeln!(out, "{head}];\n")?;
-    } else {
-        writeln!(out, "{head}")?;
-    }
-    for &(feature, Domain { min, max }) in &ranges {
-        let feature = feature_variant(feature);
-        writeln!(out, "    Range {{ feature: Feature::{feature}, min: {min}, max: {max} }},")?;
-    }
-    if !ranges.is_empty() {
-        writeln!(out, "];\n")?;
-    }
+    let items: Vec<String> = ranges
+        .iter()
+        .map(|(feature, Domain { min, max })| {
+            let feature = feature_variant(*feature);
+            format!("Range {{ feature: Feature::{feature}, min: {min}, max: {max} }}")
+        })
+        .collect();
+    literal::items(out, 0, &head, &items, "];")?;
+    writeln!(out)?;
 
     writeln!(out, "/// Peak throughput in µtok/s.")?;
     writeln!(out, "pub(crate) fn peak(shape: &Shape) -> u32 {{\n    peak::peak(shape)\n}}")?;

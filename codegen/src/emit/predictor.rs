@@ -37,14 +37,21 @@ pub(crate) fn write(
     predictor: &IntPredictor,
 ) -> io::Result<()> {
     let (form, program) = choose_form(bundle, predictor);
-    let thresholds = predictor.forest.thresholds();
-    let ranked = predictor
+    let mut ranked: Vec<Ranked> = predictor
         .forest
         .features
         .iter()
-        .zip(thresholds)
-        .map(|(f, thresholds)| Ranked { name: f.name(), thresholds })
+        .map(|f| Ranked { name: f.name(), thresholds: Vec::new() })
         .collect();
+    for op in &program.ops {
+        if let Op::If { feature, threshold, .. } = *op {
+            ranked[usize::from(feature)].thresholds.push(threshold);
+        }
+    }
+    for Ranked { thresholds, .. } in &mut ranked {
+        thresholds.sort_unstable();
+        thresholds.dedup();
+    }
     let functions = Functions::of(&program);
     File { bundle, predictor, form, program, functions, ranked }.write(out)
 }
@@ -64,7 +71,7 @@ fn choose_form(bundle: &Bundle, predictor: &IntPredictor) -> (Form, Program) {
         for (piece, _) in &program.pieces {
             seen.entry(piece.rect).or_insert_with(|| rects.push(piece.rect));
         }
-        if rects.len() <= MAX_RECTS {
+        if rects.len() <= MAX_RECTS && !program.roots.is_empty() {
             return (Form::Grid(rects), program);
         }
     }
@@ -86,6 +93,7 @@ impl File<'_> {
         writeln!(out)?;
         self.imports(out)?;
         self.entry(out)?;
+        self.values(out)?;
         if self.program.roots.is_empty() {
             return Ok(());
         }
@@ -95,7 +103,6 @@ impl File<'_> {
         let leaf_type = match &self.form {
             Form::Grid(rects) => {
                 self.pieces(out, rects)?;
-                self.walk(out)?;
                 None
             }
             Form::Value => {
@@ -109,21 +116,14 @@ impl File<'_> {
 
     /// Columns that branches of the printed program compare.
     fn inputs(&self) -> impl Iterator<Item = (Feature, &Ranked)> {
-        let grid = matches!(self.form, Form::Grid(_));
-        self.predictor
-            .forest
-            .features
-            .iter()
-            .copied()
-            .zip(&self.ranked)
-            .filter(move |(f, r)| !r.thresholds.is_empty() && !(grid && f.is_clock()))
-            .filter(|_| self.has_branches())
+        let features = self.predictor.forest.features.iter().copied();
+        features.zip(&self.ranked).filter(|(_, r)| !r.thresholds.is_empty())
     }
 
     /// Whether the printed program compares anything; a forest over clocks alone becomes lists of
     /// pieces.
     fn has_branches(&self) -> bool {
-        self.program.ops.iter().any(|op| matches!(op, Op::If { .. }))
+        self.inputs().next().is_some()
     }
 
     fn reads_shape(&self) -> bool {
@@ -170,7 +170,7 @@ impl File<'_> {
         }
     }
 
-    /// The expression that turns a total of leaves into the device value.
+    /// `finish(sum, …)` of a total of leaves.
     fn finished(&self) -> String {
         let base = self.program.base;
         let sum = match (self.program.roots.is_empty(), base < 0) {
@@ -178,14 +178,10 @@ impl File<'_> {
             (false, true) => format!("i64::from(sum(&x)) - {}", base.unsigned_abs()),
             (false, false) => format!("i64::from(sum(&x)) + {base}"),
         };
-        let value = format!("finish({sum}, {}, {})", self.predictor.shift, self.max());
-        match self.predictor.normaliser {
-            None => value,
-            Some(n) => format!("denormalise({value}, {}, divisor)", n.reference),
-        }
+        format!("finish({sum}, {}, {})", self.predictor.shift, self.max())
     }
 
-    /// The function that `model/mod.rs` calls.
+    /// The function that `model/mod.rs` calls: from a shape to ranks and on, then the normaliser.
     fn entry(&self, out: &mut dyn Write) -> io::Result<()> {
         let name = self.predictor.target.name();
         let shape = if self.reads_shape() { "shape" } else { "_shape" };
@@ -197,47 +193,73 @@ impl File<'_> {
                 "pub(super) fn {name}({shape}: &Shape, out: &mut [u32; model::POINTS]) {{"
             )?;
         }
-        if let Some(n) = self.predictor.normaliser {
-            let feature = feature_variant(n.feature);
-            writeln!(out, "    let divisor = shape.feature(Feature::{feature});")?;
-        }
-        let per_point = !self.is_scalar() && self.inputs().any(|(f, _)| f.is_clock());
-        if self.has_branches() {
-            let mutable = if per_point { "mut " } else { "" };
-            writeln!(out, "    let {mutable}x = Ranks::new([")?;
-            for (feature, _) in self.inputs() {
-                if feature.is_clock() {
-                    writeln!(out, "        {},", self.highest_khz(feature))?;
-                } else {
-                    let feature = feature_variant(feature);
-                    writeln!(out, "        shape.feature(Feature::{feature}),")?;
-                }
+        let x = if self.has_branches() {
+            let values: Vec<String> = self
+                .inputs()
+                .map(|(feature, _)| match feature.is_clock() {
+                    true => self.highest_khz(feature).to_string(),
+                    false => format!("shape.feature(Feature::{})", feature_variant(feature)),
+                })
+                .collect();
+            literal::items(out, 4, "let x = Ranks::new([", &values, "]);")?;
+            "x"
+        } else {
+            ""
+        };
+        let denormalised = |value: &str| {
+            self.predictor.normaliser.map(|n| {
+                let feature = feature_variant(n.feature);
+                let divisor = format!("shape.feature(Feature::{feature})");
+                format!("denormalise({value}, {}, {divisor})", n.reference)
+            })
+        };
+        if self.is_scalar() {
+            let value = format!("value({x})");
+            writeln!(out, "    {}", denormalised(&value).unwrap_or(value))?;
+        } else {
+            let x = if x.is_empty() { "" } else { "x, " };
+            writeln!(out, "    table({x}out);")?;
+            if let Some(value) = denormalised("*value") {
+                writeln!(out, "    for value in out {{\n        *value = {value};\n    }}")?;
             }
-            writeln!(out, "    ]);")?;
         }
+        writeln!(out, "}}")
+    }
+
+    /// From ranks to device values, before the normaliser.
+    fn values(&self, out: &mut dyn Write) -> io::Result<()> {
+        let per_point = !self.is_scalar() && self.inputs().any(|(f, _)| f.is_clock());
+        let x = match (self.has_branches(), per_point) {
+            (false, _) => "",
+            (true, false) => "x: Ranks",
+            (true, true) => "mut x: Ranks",
+        };
+        if self.is_scalar() {
+            writeln!(out, "\nfn value({x}) -> u32 {{\n    {}\n}}", self.finished())?;
+            return Ok(());
+        }
+        let x = if x.is_empty() { x.to_owned() } else { format!("{x}, ") };
+        writeln!(out, "\nfn table({x}out: &mut [u32; model::POINTS]) {{")?;
         match &self.form {
-            Form::Grid(_) => self.read_grid(out)?,
+            Form::Grid(_) => self.walk(out)?,
             Form::Value if per_point => self.point_loop(out)?,
-            Form::Value if self.is_scalar() => writeln!(out, "    {}", self.finished())?,
             Form::Value => writeln!(out, "    *out = [{}; model::POINTS];", self.finished())?,
         }
         writeln!(out, "}}")
     }
 
-    fn read_grid(&self, out: &mut dyn Write) -> io::Result<()> {
+    /// Walks every tree and reads the totals.
+    fn walk(&self, out: &mut dyn Write) -> io::Result<()> {
+        writeln!(out, "    let mut cells: Cells = [0; COLUMNS * (model::MEM_KHZ.len() + 1)];")?;
+        for &root in &self.program.roots {
+            match (self.functions.number(root), self.program.ops[root as usize]) {
+                (Some(number), _) => writeln!(out, "    tree_{number}(&x, &mut cells);")?,
+                (None, Op::Leaf(list)) => writeln!(out, "    add(&mut cells, {list});")?,
+                (None, _) => {}
+            }
+        }
         let (base, shift, max) = (self.program.base, self.predictor.shift, self.max());
-        writeln!(out, "    let mut cells = [0; model::CELLS];")?;
-        if !self.program.roots.is_empty() {
-            let x = if self.has_branches() { "&x, " } else { "" };
-            writeln!(out, "    walk({x}&mut cells);")?;
-        }
-        writeln!(out, "    grid::read(&mut cells, model::COLUMNS, {base}, {shift}, {max}, out);")?;
-        if let Some(n) = self.predictor.normaliser {
-            writeln!(out, "    for value in out {{")?;
-            writeln!(out, "        *value = denormalise(*value, {}, divisor);", n.reference)?;
-            writeln!(out, "    }}")?;
-        }
-        Ok(())
+        writeln!(out, "    grid::read(&mut cells, COLUMNS, {base}, {shift}, {max}, out);")
     }
 
     fn highest_khz(&self, feature: Feature) -> u32 {
@@ -286,12 +308,15 @@ impl File<'_> {
         }
         writeln!(out, "}}\n\nimpl Ranks {{")?;
         writeln!(out, "    fn new(values: [u32; {count}]) -> Self {{")?;
-        writeln!(out, "        Ranks {{")?;
-        for (i, (_, ranked)) in self.inputs().enumerate() {
-            let call = rank_call(ranked, &format!("values[{i}]"));
-            writeln!(out, "            {}: {call},", ranked.name)?;
-        }
-        writeln!(out, "        }}\n    }}\n}}")
+        let fields: Vec<String> = self
+            .inputs()
+            .enumerate()
+            .map(|(i, (_, ranked))| {
+                format!("{}: {}", ranked.name, rank_call(ranked, &format!("values[{i}]")))
+            })
+            .collect();
+        literal::items(out, 8, "Ranks {", &fields, "}")?;
+        writeln!(out, "    }}\n}}")
     }
 
     /// Type of the leaves in *value* form.
@@ -339,22 +364,10 @@ impl File<'_> {
             ";",
         )?;
         let list = unsigned_type(pieces.len());
-        writeln!(out, "\ntype Cells = [u32; model::CELLS];")?;
+        writeln!(out, "\nconst COLUMNS: usize = model::ACCEL_KHZ.len() + 1;")?;
+        writeln!(out, "type Cells = [u32; COLUMNS * (model::MEM_KHZ.len() + 1)];")?;
         writeln!(out, "\n#[inline(never)]\nfn add(cells: &mut Cells, list: {list}) {{")?;
-        writeln!(out, "    grid::add(cells, model::COLUMNS, &RECTS, &PIECES, list as usize);")?;
-        writeln!(out, "}}")
-    }
-
-    fn walk(&self, out: &mut dyn Write) -> io::Result<()> {
-        let x = if self.has_branches() { "x: &Ranks, " } else { "" };
-        writeln!(out, "\nfn walk({x}cells: &mut Cells) {{")?;
-        for &root in &self.program.roots {
-            match (self.functions.number(root), self.program.ops[root as usize]) {
-                (Some(number), _) => writeln!(out, "    tree_{number}(x, cells);")?,
-                (None, Op::Leaf(list)) => writeln!(out, "    add(cells, {list});")?,
-                (None, _) => {}
-            }
-        }
+        writeln!(out, "    grid::add(cells, COLUMNS, &RECTS, &PIECES, list as usize);")?;
         writeln!(out, "}}")
     }
 }

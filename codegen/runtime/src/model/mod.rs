@@ -32,8 +32,6 @@ pub const POINTS: usize = 6;
 pub const ACCEL_KHZ: [u32; 3] = [300000, 600000, 900000];
 /// Memory clocks in kHz, lowest first.
 pub const MEM_KHZ: [u32; 2] = [1000000, 2000000];
-pub(crate) const COLUMNS: usize = 4;
-pub(crate) const CELLS: usize = 12;
 /// Training range of every shape feature that a predictor reads.
 pub(crate) const RANGES: [Range; 7] = [
     Range { feature: Feature::Layers, min: 4, max: 64 },

@@ -6,7 +6,6 @@ use crate::rank::rank_u8;
 use crate::shape::Shape;
 
 pub(super) fn peak(shape: &Shape) -> u32 {
-    let divisor = shape.feature(Feature::ReadParamsK);
     let x = Ranks::new([
         shape.feature(Feature::Layers),
         shape.feature(Feature::Hidden),
@@ -15,7 +14,11 @@ pub(super) fn peak(shape: &Shape) -> u32 {
         shape.feature(Feature::Ffn),
         shape.feature(Feature::TotalParamsK),
     ]);
-    denormalise(finish(i64::from(sum(&x)) + 142907, -2, u32::MAX), 1000000, divisor)
+    denormalise(value(x), 1000000, shape.feature(Feature::ReadParamsK))
+}
+
+fn value(x: Ranks) -> u32 {
+    finish(i64::from(sum(&x)) + 142907, -2, u32::MAX)
 }
 
 static LAYERS: [u32; 2] = [18, 28];

@@ -14,9 +14,15 @@ pub(super) fn power(shape: &Shape, out: &mut [u32; model::POINTS]) {
         shape.feature(Feature::Vocab),
         shape.feature(Feature::TotalParamsK),
     ]);
-    let mut cells = [0; model::CELLS];
-    walk(&x, &mut cells);
-    grid::read(&mut cells, model::COLUMNS, 120090, -2, u32::MAX, out);
+    table(x, out);
+}
+
+fn table(x: Ranks, out: &mut [u32; model::POINTS]) {
+    let mut cells: Cells = [0; COLUMNS * (model::MEM_KHZ.len() + 1)];
+    tree_0(&x, &mut cells);
+    tree_1(&x, &mut cells);
+    tree_2(&x, &mut cells);
+    grid::read(&mut cells, COLUMNS, 120090, -2, u32::MAX, out);
 }
 
 static LAYERS: [u32; 3] = [21, 59, 63];
@@ -51,17 +57,12 @@ static PIECES: [u32; 14] = [
     2147499752, 2147491780, 2147514268, 2147688225, 286141, 2147824621,
 ];
 
-type Cells = [u32; model::CELLS];
+const COLUMNS: usize = model::ACCEL_KHZ.len() + 1;
+type Cells = [u32; COLUMNS * (model::MEM_KHZ.len() + 1)];
 
 #[inline(never)]
 fn add(cells: &mut Cells, list: u8) {
-    grid::add(cells, model::COLUMNS, &RECTS, &PIECES, list as usize);
-}
-
-fn walk(x: &Ranks, cells: &mut Cells) {
-    tree_0(x, cells);
-    tree_1(x, cells);
-    tree_2(x, cells);
+    grid::add(cells, COLUMNS, &RECTS, &PIECES, list as usize);
 }
 
 #[inline(never)]

@@ -16,9 +16,15 @@ pub(super) fn scale(shape: &Shape, out: &mut [u32; model::POINTS]) {
         shape.feature(Feature::Vocab),
         shape.feature(Feature::TotalParamsK),
     ]);
-    let mut cells = [0; model::CELLS];
-    walk(&x, &mut cells);
-    grid::read(&mut cells, model::COLUMNS, 146247, -12, 1073741824, out);
+    table(x, out);
+}
+
+fn table(x: Ranks, out: &mut [u32; model::POINTS]) {
+    let mut cells: Cells = [0; COLUMNS * (model::MEM_KHZ.len() + 1)];
+    tree_0(&x, &mut cells);
+    tree_1(&x, &mut cells);
+    tree_2(&x, &mut cells);
+    grid::read(&mut cells, COLUMNS, 146247, -12, 1073741824, out);
 }
 
 static LAYERS: [u32; 2] = [19, 35];
@@ -59,17 +65,12 @@ static PIECES: [u32; 15] = [
     2147752530, 2147853161, 2147850662, 2147521444, 2147492200, 2147517469, 2147522729,
 ];
 
-type Cells = [u32; model::CELLS];
+const COLUMNS: usize = model::ACCEL_KHZ.len() + 1;
+type Cells = [u32; COLUMNS * (model::MEM_KHZ.len() + 1)];
 
 #[inline(never)]
 fn add(cells: &mut Cells, list: u8) {
-    grid::add(cells, model::COLUMNS, &RECTS, &PIECES, list as usize);
-}
-
-fn walk(x: &Ranks, cells: &mut Cells) {
-    tree_0(x, cells);
-    tree_1(x, cells);
-    tree_2(x, cells);
+    grid::add(cells, COLUMNS, &RECTS, &PIECES, list as usize);
 }
 
 #[inline(never)]
