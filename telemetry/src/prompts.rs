@@ -88,9 +88,8 @@ const SHORT_E2E: &str = "INFO identity broken: end-to-end latency below the sum 
 /// # Errors
 /// A required column is missing: start and end time, prefill time.
 pub fn read_prompts(table: &TextTable) -> Result<(Vec<Prompt>, Tally), Error> {
-    let columns = Columns::from_names(|name| table.column(name)).map_err(|e| {
-        Error::invalid(format!("{e}; there are {}", table.header.join(", ")))
-    })?;
+    let columns = Columns::from_names(|name| table.column(name))
+        .map_err(|e| Error::invalid(format!("{e}; there are {}", table.header.join(", "))))?;
     let mut tally = Tally::default();
     let mut prompts = Vec::new();
     for row in 0..table.rows.len() {
@@ -178,17 +177,20 @@ impl Columns {
         };
         let number = |c: usize| crate::text::float(cell(c).trim_ascii());
         let get = |i: usize| self.optional[i].and_then(number);
-        let counters = match (get(COUNTERS), get(COUNTERS + 1), get(COUNTERS + 2), get(COUNTERS + 3)) {
-            (Some(prompt_eval_ms), Some(eval_ms), Some(n_prompt_eval), Some(n_eval)) => {
-                Some(EngineCounters { prompt_eval_ms, eval_ms, n_prompt_eval, n_eval })
-            }
-            _ => None,
-        };
+        let counters =
+            match (get(COUNTERS), get(COUNTERS + 1), get(COUNTERS + 2), get(COUNTERS + 3)) {
+                (Some(prompt_eval_ms), Some(eval_ms), Some(n_prompt_eval), Some(n_eval)) => {
+                    Some(EngineCounters { prompt_eval_ms, eval_ms, n_prompt_eval, n_eval })
+                }
+                _ => None,
+            };
         let p = Prompt {
             row,
             start_ns: time(self.start)?,
             end_ns: time(self.end)?,
-            model: self.model.map_or_else(String::new, |c| String::from_utf8_lossy(cell(c)).into_owned()),
+            model: self
+                .model
+                .map_or_else(String::new, |c| String::from_utf8_lossy(cell(c)).into_owned()),
             tokenization_s: get(TOKENIZATION).unwrap_or(0.0),
             prefill_s: number(self.prefill).ok_or("prefill time is not a number")?,
             ttft_s: get(TTFT),
@@ -204,8 +206,7 @@ impl Columns {
             output_tokens: get(OUTPUT),
             counters,
         };
-        check(&p)
-            .map(|repairs| (p, repairs))
+        check(&p).map(|repairs| (p, repairs))
     }
 }
 
@@ -215,8 +216,14 @@ fn check(p: &Prompt) -> Result<Vec<&'static str>, &'static str> {
         return Err("the prompt ends before it starts");
     }
     let durations = [
-        Some(p.tokenization_s), Some(p.prefill_s), p.ttft_s, p.generation_s, p.detokenization_s,
-        p.itl_s, p.end_to_end_s, p.total_generation_s,
+        Some(p.tokenization_s),
+        Some(p.prefill_s),
+        p.ttft_s,
+        p.generation_s,
+        p.detokenization_s,
+        p.itl_s,
+        p.end_to_end_s,
+        p.total_generation_s,
     ];
     if durations.iter().flatten().any(|d| *d < 0.0) {
         return Err("a duration is negative");

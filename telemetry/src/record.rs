@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::fuse::{Fused, FuseOptions, WindowFlag, WindowStats};
+use crate::fuse::{FuseOptions, Fused, WindowFlag, WindowStats};
 use crate::tegrastats::{Board, PowerTotal, rail_column};
 use crate::text::python_float;
 use crate::{Channel, Error, Moments, Quantity, channel};
@@ -100,8 +100,18 @@ pub struct PhaseRecord {
 impl PhaseRecord {
     /// Names of [`PhaseRecord::means`]; units in the names, loads in %.
     pub const MEANS: [&str; 13] = [
-        "gpu_load", "gpu_mhz", "emc_load", "emc_mhz", "cpu_load_mean", "cpu_load_max",
-        "cpu_mhz_mean", "cpu_online", "temp_gpu_c", "temp_cpu_c", "temp_max_c", "ram_used_mb",
+        "gpu_load",
+        "gpu_mhz",
+        "emc_load",
+        "emc_mhz",
+        "cpu_load_mean",
+        "cpu_load_max",
+        "cpu_mhz_mean",
+        "cpu_online",
+        "temp_gpu_c",
+        "temp_cpu_c",
+        "temp_max_c",
+        "ram_used_mb",
         "nvml_gpu_load",
     ];
 
@@ -187,12 +197,10 @@ impl<'a> Plan<'a> {
 
     fn power(definition: &str, parts: &[usize], w: &WindowStats) -> Power {
         // A part that is missing makes the sum unknown, not smaller.
-        let mean_w =
-            parts.iter().map(|&c| w.mean(c)).sum::<Option<f64>>().map(|mw| mw / 1000.0);
+        let mean_w = parts.iter().map(|&c| w.mean(c)).sum::<Option<f64>>().map(|mw| mw / 1000.0);
         let energies: Option<Vec<(f64, f64)>> = parts.iter().map(|&c| w.energy_j(c)).collect();
-        let covered = energies
-            .as_ref()
-            .map_or(0.0, |e| e.iter().map(|x| x.1).fold(f64::INFINITY, f64::min));
+        let covered =
+            energies.as_ref().map_or(0.0, |e| e.iter().map(|x| x.1).fold(f64::INFINITY, f64::min));
         Power {
             definition: definition.to_owned(),
             mean_w,
@@ -275,9 +283,26 @@ pub fn phase_records(fused: &Fused, options: &FuseOptions) -> Vec<PhaseRecord> {
 
 /// Columns of [`records_csv`] before the means.
 const HEAD: [&str; 20] = [
-    "prompt", "model", "phase", "board", "start_ns", "end_ns", "seconds", "tokens", "tok_per_s",
-    "samples", "flags", "total_definition", "total_power_w", "total_energy_j", "total_covered",
-    "accel_definition", "accel_power_w", "accel_energy_j", "accel_covered", "rails_w",
+    "prompt",
+    "model",
+    "phase",
+    "board",
+    "start_ns",
+    "end_ns",
+    "seconds",
+    "tokens",
+    "tok_per_s",
+    "samples",
+    "flags",
+    "total_definition",
+    "total_power_w",
+    "total_energy_j",
+    "total_covered",
+    "accel_definition",
+    "accel_power_w",
+    "accel_energy_j",
+    "accel_covered",
+    "rails_w",
 ];
 
 /// Records as CSV. Empty cells are absent values.

@@ -28,8 +28,10 @@ fn tables_equal_the_original_byte_for_byte() {
     let tables = tables(&corpus);
     assert_eq!(tables.len(), 4);
     for t in tables {
-        let expected =
-            |ext: &str| std::fs::read_to_string(data(&format!("corpus/expected/tables/{}.{ext}", t.name))).unwrap();
+        let expected = |ext: &str| {
+            std::fs::read_to_string(data(&format!("corpus/expected/tables/{}.{ext}", t.name)))
+                .unwrap()
+        };
         assert_eq!(t.to_csv(), expected("csv"));
         assert_eq!(t.to_markdown(), expected("md"));
     }
@@ -113,7 +115,8 @@ fn canonical_values_equal_the_original() {
 fn quick_cells_equal_the_original() {
     let corpus = corpus();
     for p in HydraPlatform::ALL {
-        let text = std::fs::read_to_string(data(&format!("corpus/expected/ae_quick_{p}.txt"))).unwrap();
+        let text =
+            std::fs::read_to_string(data(&format!("corpus/expected/ae_quick_{p}.txt"))).unwrap();
         for (backend, dtype, cell) in quick_cells(&corpus, p) {
             let key = format!("{}/{dtype}", backend.name());
             let printed: Vec<String> = text
@@ -130,8 +133,8 @@ fn quick_cells_equal_the_original() {
                 assert!(printed.is_empty());
                 continue;
             }
-            let ours =
-                [cell.power_w, cell.itl_ms, cell.mj_per_token, cell.tok_per_s].map(|v| format!("{v:.1}"));
+            let ours = [cell.power_w, cell.itl_ms, cell.mj_per_token, cell.tok_per_s]
+                .map(|v| format!("{v:.1}"));
             assert_eq!(printed, ours, "{p} {key}");
         }
         let invariants = check_invariants(p, &quick_cells(&corpus, p));
@@ -169,7 +172,10 @@ fn an_incomplete_corpus_is_told_from_the_released_one() {
     let checks = check_manifest(&corpus(), ours);
     assert!(checks[..4].iter().all(|c| c.outcome == Outcome::Pass), "{checks:#?}");
     let failures: Vec<String> = known_failures().iter().map(|c| c.model.clone()).collect();
-    assert_eq!(failures, ["Llama-3.1-8B", "Ministral-8B", "gemma-7B", "granite-3.3-8B", "moxin-7B"]);
+    assert_eq!(
+        failures,
+        ["Llama-3.1-8B", "Ministral-8B", "gemma-7B", "granite-3.3-8B", "moxin-7B"]
+    );
 }
 
 #[test]

@@ -23,12 +23,10 @@ fn unify_folder(p: HydraPlatform, folder: &Path) -> Vec<(PathBuf, Result<Vec<u8>
                 let name = info.file_name().unwrap().to_str().unwrap();
                 info.with_file_name(name.replacen("INFO", kind, 1))
             };
-            let result = std::fs::read(sibling("TGS"))
-                .map_err(|e| e.to_string())
-                .and_then(|log| {
-                    let table = TextTable::open(&info).unwrap();
-                    unify(p, &table, log.as_slice()).map(|(b, _)| b).map_err(|e| e.to_string())
-                });
+            let result = std::fs::read(sibling("TGS")).map_err(|e| e.to_string()).and_then(|log| {
+                let table = TextTable::open(&info).unwrap();
+                unify(p, &table, log.as_slice()).map(|(b, _)| b).map_err(|e| e.to_string())
+            });
             (sibling("UNIFIED"), result)
         })
         .collect()

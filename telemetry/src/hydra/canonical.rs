@@ -54,19 +54,46 @@ pub struct Canonical {
 impl Canonical {
     /// Field names in the order of [`Canonical::values`].
     pub const NAMES: [&str; 18] = [
-        "cpu_load_mean", "cpu_load_max", "cpu_freq_mean", "gpu_load", "gpu_freq", "gpu_temp_c",
-        "cpu_temp_c", "temp_max_c", "ram_used_mb", "gpu_power_mw", "cpu_power_mw", "sys_power_mw",
-        "total_power_mw", "board_power_mw", "nvml_gpu_util", "nvml_mem_util", "emc_load",
+        "cpu_load_mean",
+        "cpu_load_max",
+        "cpu_freq_mean",
+        "gpu_load",
+        "gpu_freq",
+        "gpu_temp_c",
+        "cpu_temp_c",
+        "temp_max_c",
+        "ram_used_mb",
+        "gpu_power_mw",
+        "cpu_power_mw",
+        "sys_power_mw",
+        "total_power_mw",
+        "board_power_mw",
+        "nvml_gpu_util",
+        "nvml_mem_util",
+        "emc_load",
         "emc_freq",
     ];
 
     /// All values.
     pub fn values(&self) -> [f64; 18] {
         [
-            self.cpu_load_mean, self.cpu_load_max, self.cpu_freq_mean, self.gpu_load,
-            self.gpu_freq, self.gpu_temp_c, self.cpu_temp_c, self.temp_max_c, self.ram_used_mb,
-            self.gpu_power_mw, self.cpu_power_mw, self.sys_power_mw, self.total_power_mw,
-            self.board_power_mw, self.nvml_gpu_util, self.nvml_mem_util, self.emc_load,
+            self.cpu_load_mean,
+            self.cpu_load_max,
+            self.cpu_freq_mean,
+            self.gpu_load,
+            self.gpu_freq,
+            self.gpu_temp_c,
+            self.cpu_temp_c,
+            self.temp_max_c,
+            self.ram_used_mb,
+            self.gpu_power_mw,
+            self.cpu_power_mw,
+            self.sys_power_mw,
+            self.total_power_mw,
+            self.board_power_mw,
+            self.nvml_gpu_util,
+            self.nvml_mem_util,
+            self.emc_load,
             self.emc_freq,
         ]
     }
@@ -107,8 +134,14 @@ impl CanonicalColumns {
             (0..p.cores()).map(|i| column(&format!("cpu_{i}_{what}"))).collect::<Vec<_>>()
         };
         let jetson = [
-            "cpu_temp", "gpu_temp", "tboard_temp", "tdiode_temp", "soc_0_temp", "soc_1_temp",
-            "soc_2_temp", "tj_temp",
+            "cpu_temp",
+            "gpu_temp",
+            "tboard_temp",
+            "tdiode_temp",
+            "soc_0_temp",
+            "soc_1_temp",
+            "soc_2_temp",
+            "tj_temp",
         ];
         let (gpu_load, gpu_freq, temps, rails) = match p {
             HydraPlatform::Xavier => (
@@ -156,9 +189,8 @@ impl CanonicalColumns {
 
     pub(super) fn read(&self, get: impl Fn(Option<usize>) -> f64) -> Canonical {
         let mean = |columns: &[Option<usize>]| Moments::of(columns.iter().map(|c| get(*c))).mean();
-        let max = |columns: &[Option<usize>]| {
-            columns.iter().map(|c| get(*c)).fold(f64::NAN, f64::max)
-        };
+        let max =
+            |columns: &[Option<usize>]| columns.iter().map(|c| get(*c)).fold(f64::NAN, f64::max);
         let [gpu_temp, cpu_temp, ram, gpu, cpu, sys, board, gpu_util, mem_util, emc, emc_freq] =
             self.single.map(&get);
         let present: Vec<f64> = [gpu, cpu, sys].into_iter().filter(|v| !v.is_nan()).collect();

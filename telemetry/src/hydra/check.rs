@@ -194,7 +194,10 @@ pub fn check_digests(folder: &Path) -> Result<Check, Error> {
     let (mut checked, mut wrong) = (0, Vec::new());
     for line in text.lines().filter(|l| !l.trim().is_empty()) {
         let Some((sum, name)) = line.split_once(char::is_whitespace) else {
-            return Err(Error::invalid(format!("{}: `{line}` is not a digest line", sums.display())));
+            return Err(Error::invalid(format!(
+                "{}: `{line}` is not a digest line",
+                sums.display()
+            )));
         };
         let name = name.trim_start().trim_start_matches('*');
         checked += 1;
@@ -262,9 +265,7 @@ pub fn quick_cells(corpus: &Corpus, p: HydraPlatform) -> Vec<(Backend, &'static 
 
 /// The three findings that must reproduce on every board.
 pub fn check_invariants(p: HydraPlatform, cells: &[(Backend, &str, QuickCell)]) -> Vec<Check> {
-    let get = |b: Backend, d: &str| {
-        cells.iter().find(|c| c.0 == b && c.1 == d).map(|c| c.2)
-    };
+    let get = |b: Backend, d: &str| cells.iter().find(|c| c.0 == b && c.1 == d).map(|c| c.2);
     let (hf, q8) = (get(Backend::Hf, "torch.bfloat16"), get(Backend::LlamaCpp, "Q8_0"));
     let (q6, q4) = (get(Backend::LlamaCpp, "Q6_K"), get(Backend::LlamaCpp, "Q4_K_M"));
     let names = [
@@ -276,9 +277,11 @@ pub fn check_invariants(p: HydraPlatform, cells: &[(Backend, &str, QuickCell)]) 
     let missing = "a format is missing";
     vec![
         match (q6, q8) {
-            (Some(a), Some(b)) => {
-                check(power, a.power_w > b.power_w, format!("{:.1} > {:.1} W", a.power_w, b.power_w))
-            }
+            (Some(a), Some(b)) => check(
+                power,
+                a.power_w > b.power_w,
+                format!("{:.1} > {:.1} W", a.power_w, b.power_w),
+            ),
             _ => skipped(power, missing),
         },
         match (q4, q6, q8) {

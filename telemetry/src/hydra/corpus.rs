@@ -183,9 +183,8 @@ pub fn layout_files(root: &Path, kind: &str) -> Result<Vec<(Config, PathBuf)>, E
     let mut found = Vec::new();
     for platform in HydraPlatform::ALL {
         for backend in [Backend::Hf, Backend::LlamaCpp] {
-            let folder = root
-                .join(platform.name())
-                .join(format!("results_{}_{platform}", backend.name()));
+            let folder =
+                root.join(platform.name()).join(format!("results_{}_{platform}", backend.name()));
             files_of(&folder, kind, (platform, backend, Sweep::Main), &mut found)?;
         }
     }
@@ -240,13 +239,8 @@ fn files_of(
     for path in folder_entries(folder)? {
         let name = path.file_name().and_then(|n| n.to_str());
         let Some((model, dtype)) = name.and_then(|n| split_name(n, kind)) else { continue };
-        let config = Config {
-            platform,
-            backend,
-            sweep,
-            model: model.to_owned(),
-            dtype: dtype.to_owned(),
-        };
+        let config =
+            Config { platform, backend, sweep, model: model.to_owned(), dtype: dtype.to_owned() };
         found.push((config, path));
     }
     Ok(())

@@ -162,7 +162,8 @@ fn figure1(corpus: &Corpus) -> Figure {
             bins.iter()
                 .map(|(name, range)| {
                     let models = MODELS.iter().filter(|m| range.contains(&m.2));
-                    let pooled = models.flat_map(|m| corpus.records(p, HF.0, Sweep::Main, m.0, HF.1));
+                    let pooled =
+                        models.flat_map(|m| corpus.records(p, HF.0, Sweep::Main, m.0, HF.1));
                     bar(name, pooled, false, f)
                 })
                 .collect()
@@ -176,7 +177,8 @@ fn figure1(corpus: &Corpus) -> Figure {
                 c.effective_bandwidth(p)
             }
         };
-        let per_token = |seconds: f64, tokens: Option<f64>| seconds / tokens.unwrap_or(f64::NAN) * 1e3;
+        let per_token =
+            |seconds: f64, tokens: Option<f64>| seconds / tokens.unwrap_or(f64::NAN) * 1e3;
         let prefill_ms = marks(&|r| per_token(r.prompt.prefill_s, r.prompt.input_tokens));
         let decode_ms = marks(&|r| {
             per_token(r.prompt.total_generation_s.unwrap_or(f64::NAN), r.prompt.output_tokens)
@@ -226,8 +228,7 @@ fn figure3(corpus: &Corpus) -> Figure {
     let (mut series, mut panels) = (Vec::new(), Vec::new());
     for (name, format) in [("HF bf16", HF), ("llama.cpp F16", F16)] {
         for p in HydraPlatform::ALL {
-            let marks =
-                by_model(corpus, p, format, |r| r.prompt.end_to_end_s.unwrap_or(f64::NAN));
+            let marks = by_model(corpus, p, format, |r| r.prompt.end_to_end_s.unwrap_or(f64::NAN));
             series.push(MarkSeries { panel: panels.len(), label: "", marks });
             panels.push(panel(format!("{p}, {name}"), "s", false));
         }
@@ -271,7 +272,8 @@ fn figure5(corpus: &Corpus) -> Figure {
                 let marks = TABLE_MODELS
                     .iter()
                     .map(|m| {
-                        let records = corpus.records(HydraPlatform::Thor, backend, Sweep::Main, m, dtype);
+                        let records =
+                            corpus.records(HydraPlatform::Thor, backend, Sweep::Main, m, dtype);
                         bar(m, records, true, |r| f(r) * 1e3)
                     })
                     .collect();
@@ -279,17 +281,27 @@ fn figure5(corpus: &Corpus) -> Figure {
             }
         }
     }
-    let panels = ["HF: to the first token", "llama.cpp: to the first token", "HF: per token",
-        "llama.cpp: per token"]
-        .map(|t| panel(t, "ms", false))
-        .into();
+    let panels = [
+        "HF: to the first token",
+        "llama.cpp: to the first token",
+        "HF: per token",
+        "llama.cpp: per token",
+    ]
+    .map(|t| panel(t, "ms", false))
+    .into();
     Figure { name: "fig5", title: "Stages on Thor", per_row: 2, panels, series }
 }
 
 /// Sensitivity to input and output length.
 fn figure6(corpus: &Corpus) -> Figure {
-    const SIX: [&str; 6] =
-        ["Llama-3.2-1B", "Qwen2.5-1.5B", "Llama-3.2-3B", "Qwen2.5-3B", "Qwen2.5-7B", "Llama-3.1-8B"];
+    const SIX: [&str; 6] = [
+        "Llama-3.2-1B",
+        "Qwen2.5-1.5B",
+        "Llama-3.2-3B",
+        "Qwen2.5-3B",
+        "Qwen2.5-7B",
+        "Llama-3.1-8B",
+    ];
     // The figure's own upper end: longer inputs are left out.
     const TIERS: [(f64, f64); 3] = [(0.0, 2000.0), (2000.0, 4000.0), (4000.0, 9999.0)];
     const INPUTS: [&str; 3] = ["Inp 1k (out 500)", "Inp 3k (out 500)", "Inp 5k (out 500)"];
@@ -342,7 +354,8 @@ fn figure7(corpus: &Corpus) -> Figure {
             let boxes = |f: &dyn Fn((f64, f64)) -> f64| -> Vec<Mark> {
                 (0..p.cores())
                     .map(|core| {
-                        let values = records.iter().filter_map(|r| r.cores.get(core)).map(|c| f(*c));
+                        let values =
+                            records.iter().filter_map(|r| r.cores.get(core)).map(|c| f(*c));
                         Mark { at: core.to_string(), drawn: box_of(values) }
                     })
                     .collect()

@@ -136,8 +136,7 @@ impl HydraPlatform {
             _ => {
                 add(&["cpu_temp", "tboard_temp", "tdiode_temp"]);
                 add(&["soc_0_temp", "soc_1_temp", "soc_2_temp", "gpu_temp", "tj_temp"]);
-                let system =
-                    if self == HydraPlatform::Xavier { "sys5v0" } else { "vin_sys_5v0" };
+                let system = if self == HydraPlatform::Xavier { "sys5v0" } else { "vin_sys_5v0" };
                 for rail in ["vdd_gpu_soc", "vdd_cpu_cv", system, "vddq_vdd2_1v8ao"] {
                     add(&[&format!("{rail}_cur"), &format!("{rail}_avg")]);
                 }

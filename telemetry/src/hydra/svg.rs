@@ -28,7 +28,8 @@ pub fn figure_svg(figure: &Figure) -> String {
     );
     for (i, panel) in figure.panels.iter().enumerate() {
         let series: Vec<&MarkSeries> = figure.series.iter().filter(|s| s.panel == i).collect();
-        let (x, y) = (WIDTH * (i % figure.per_row) as f64, 28.0 + HEIGHT * (i / figure.per_row) as f64);
+        let (x, y) =
+            (WIDTH * (i % figure.per_row) as f64, 28.0 + HEIGHT * (i / figure.per_row) as f64);
         let _ = writeln!(out, "<g transform=\"translate({x},{y})\">");
         draw_panel(&mut out, panel, &series);
         out.push_str("</g>\n");
@@ -78,13 +79,11 @@ impl Axis {
 fn draw_panel(out: &mut String, panel: &Panel, series: &[&MarkSeries]) {
     let axis = Axis::of(panel, series);
     let (x0, x1, y0) = (LEFT, WIDTH - 10.0, HEIGHT - BOTTOM);
-    let _ = writeln!(out, "<text x=\"{x0}\" y=\"14\">{} ({})</text>", escape(&panel.title), panel.unit);
+    let _ =
+        writeln!(out, "<text x=\"{x0}\" y=\"14\">{} ({})</text>", escape(&panel.title), panel.unit);
     for part in [0.0, 0.25, 0.5, 0.75, 1.0] {
-        let v = if axis.log {
-            axis.low * (axis.high / axis.low).powf(part)
-        } else {
-            axis.high * part
-        };
+        let v =
+            if axis.log { axis.low * (axis.high / axis.low).powf(part) } else { axis.high * part };
         let y = axis.y(v);
         let _ = writeln!(
             out,
@@ -125,7 +124,13 @@ fn draw_panel(out: &mut String, panel: &Panel, series: &[&MarkSeries]) {
     }
 }
 
-fn draw_mark(out: &mut String, mark: &Mark, axis: &Axis, (x, w, y0): (f64, f64, f64), colour: &str) {
+fn draw_mark(
+    out: &mut String,
+    mark: &Mark,
+    axis: &Axis,
+    (x, w, y0): (f64, f64, f64),
+    colour: &str,
+) {
     let middle = x + w / 2.0;
     match mark.drawn {
         Drawn::Bar { value, std } if value.is_finite() => {

@@ -133,9 +133,12 @@ fn table5(corpus: &Corpus) -> TextGrid {
         for p in NEWER {
             for (name, phase) in [("Pre", PREFILL), ("Dec", DECODE)] {
                 let mut row = header(&[model, p.name(), name]);
-                row.extend(sweep_cells(corpus, (p, Backend::Hf, model, "torch.bfloat16"), 1, |r| {
-                    r.phases[phase].effective_utilisation(p)
-                }));
+                row.extend(sweep_cells(
+                    corpus,
+                    (p, Backend::Hf, model, "torch.bfloat16"),
+                    1,
+                    |r| r.phases[phase].effective_utilisation(p),
+                ));
                 rows.push(row);
             }
         }

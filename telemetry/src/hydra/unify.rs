@@ -155,8 +155,7 @@ pub fn unify_file(
     let table = TextTable::open(info)?;
     let file = std::fs::File::open(log).map_err(|e| Error::io(log, e))?;
     let reader = std::io::BufReader::with_capacity(1 << 16, file);
-    let (bytes, report) =
-        unify(platform, &table, reader).map_err(|e| e.in_file(log))?;
+    let (bytes, report) = unify(platform, &table, reader).map_err(|e| e.in_file(log))?;
     enerinfer_artifacts::write_atomic(out, &bytes)?;
     Ok(report)
 }
@@ -199,8 +198,8 @@ fn add_sample(
     let index = |f: usize| found[f].map_or(-1.0, |row| row as f64);
     for (f, groups) in groups.iter_mut().enumerate() {
         let Some(row) = found[f] else { continue };
-        let group = groups[row]
-            .get_or_insert_with(|| Group { stats: vec![Moments::default(); width + 3] });
+        let group =
+            groups[row].get_or_insert_with(|| Group { stats: vec![Moments::default(); width + 3] });
         // The original averages the nanoseconds themselves, 256 ns per step of an f64.
         group.stats[0].add(parsed.timestamp_ns as f64);
         for (m, &v) in group.stats[1..].iter_mut().zip(&parsed.cells) {
@@ -279,12 +278,7 @@ fn write(
     (out, width)
 }
 
-fn write_group(
-    group: Option<&Group>,
-    kept: &[usize],
-    width: usize,
-    out: &mut Vec<u8>,
-) {
+fn write_group(group: Option<&Group>, kept: &[usize], width: usize, out: &mut Vec<u8>) {
     let cells = 2 * (kept.len() + 3);
     let Some(g) = group else {
         out.resize(out.len() + cells, b',');

@@ -243,8 +243,7 @@ fn markdown_cell(header: &str, value: &str, cells: &mut Map<String, Value>) {
                     put("n_prompt", n.into());
                 } else if let Some(n) = part.strip_prefix("tg") {
                     put("n_gen", n.into());
-                } else if let Some((p, g)) =
-                    part.strip_prefix("pg").and_then(|n| n.split_once(','))
+                } else if let Some((p, g)) = part.strip_prefix("pg").and_then(|n| n.split_once(','))
                 {
                     put("n_prompt", p.trim().into());
                     put("n_gen", g.trim().into());
