@@ -78,6 +78,15 @@ impl HydraPlatform {
         }
     }
 
+    /// What `total_power_mw` adds up; equal texts are comparable.
+    pub fn total_definition(self) -> &'static str {
+        match self {
+            HydraPlatform::Xavier => "hydra:GPU+CPU+SYS5V",
+            HydraPlatform::Orin => "hydra:VDD_GPU_SOC+VDD_CPU_CV+VIN_SYS_5V0",
+            HydraPlatform::Thor => "hydra:VDD_GPU+VDD_CPU_SOC_MSS+VIN_SYS_5V0",
+        }
+    }
+
     /// GPU clusters whose clocks are printed.
     pub fn clusters(self) -> usize {
         match self {
