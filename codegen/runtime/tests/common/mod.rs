@@ -87,3 +87,37 @@ impl Thermal {
         }
     }
 }
+
+/// A linear model of [`Thermal`]: half the trend of the window, half the heat balance.
+pub fn thermal_model(ambient_c: f64) -> enerinfer_artifacts::ThermalModel {
+    let time_constant_s = Thermal::SHELL_C_PER_W * 9.5;
+    let mut history = vec![0.0; 20];
+    history[19] = 1.0;
+    let mut time_history = vec![0.0; 20];
+    time_history[0] = -0.5 / 19.0;
+    time_history[19] = 0.5 / 19.0 - 0.5 / time_constant_s;
+    enerinfer_artifacts::ThermalModel {
+        window: 20,
+        intercept_c: 0.0,
+        history,
+        power_c_per_w: 0.0,
+        time_c_per_s: 0.5 * ambient_c / time_constant_s,
+        time_power_c_per_ws: 0.5 * Thermal::SHELL_C_PER_W / time_constant_s,
+        time_history,
+    }
+}
+
+/// The device's form of a model.
+pub fn on_device(
+    model: &enerinfer_artifacts::ThermalModel,
+) -> enerinfer_runtime_core::thermal_model::ThermalModel {
+    let int = model.to_int().unwrap();
+    enerinfer_runtime_core::thermal_model::ThermalModel {
+        intercept_uc: int.intercept_uc,
+        history_q24: int.history_q24,
+        power_uc_per_w: int.power_uc_per_w,
+        time_uc_per_s: int.time_uc_per_s,
+        time_power_uc_per_ws: int.time_power_uc_per_ws,
+        time_history_q24: int.time_history_q24,
+    }
+}
