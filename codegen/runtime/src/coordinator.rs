@@ -57,13 +57,13 @@ pub struct Status {
 /// [`tick`](Self::tick) every second in either case.
 ///
 /// ```
-/// use enerinfer_runtime_core::coordinator::{Config, Coordinator, Fronts};
-/// use enerinfer_runtime_core::tables::Tables;
-/// use enerinfer_runtime_core::temperature::MilliCelsius;
-/// use enerinfer_runtime_core::thermal_model::ThermalModel;
-/// use enerinfer_runtime_core::time::Micros;
-/// use enerinfer_runtime_core::units::{MicroTokPerS, MicroWatt};
-/// use enerinfer_runtime_core::qoe;
+/// use enerinfer_runtime::coordinator::{Config, Coordinator, Fronts};
+/// use enerinfer_runtime::tables::Tables;
+/// use enerinfer_runtime::temperature::MilliCelsius;
+/// use enerinfer_runtime::thermal_model::ThermalModel;
+/// use enerinfer_runtime::time::Micros;
+/// use enerinfer_runtime::units::{MicroTokPerS, MicroWatt};
+/// use enerinfer_runtime::qoe;
 ///
 /// let tables = Tables {
 ///     throughput: [4_000_000, 6_000_000, 9_000_000].map(MicroTokPerS),
