@@ -2,6 +2,7 @@
 
 use enerinfer_datasets::{
     LlmShape, MeasurementTable, Model, OperatingPoint, Platform, Row, Source, WeightFormat,
+    Workload,
 };
 
 use crate::model::{self, Decode};
@@ -118,6 +119,7 @@ impl SimulatedDevice {
         MeasurementTable {
             platform: self.platform.clone(),
             source: Source::Simulated(self.platform.name.clone()),
+            workload: Workload::default(),
             models: models.to_vec(),
             rows,
         }

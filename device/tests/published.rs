@@ -7,6 +7,7 @@ use enerinfer_device::published::{Figure, Quantity, figures};
 use enerinfer_device::{SimulatedDevice, names};
 
 /// Simulated value and relative error in percent of each published figure.
+#[expect(clippy::unwrap_used, reason = "helper of tests")]
 fn compare(platform: &str) -> Vec<(Figure, f64, f64)> {
     let mut devices: BTreeMap<WeightFormat, SimulatedDevice> = BTreeMap::new();
     figures(platform)

@@ -8,8 +8,9 @@ use crate::document::{Cell, Document, Figure, Part, Section, Table};
 use crate::svg;
 use crate::text::xml;
 
-/// Text longer than this needs a column of some width.
-const LONG_TEXT: usize = 24;
+/// Texts longer than these need columns of some width, or their rows become tall on a phone.
+const MEDIUM_TEXT: usize = 12;
+const LONG_TEXT: usize = 36;
 
 const STYLE: &str = "\
 body{margin:0;background:var(--surface);color:var(--ink);\
@@ -41,7 +42,7 @@ details{font-size:.9rem}summary{cursor:pointer;color:var(--a)}\
 table{border-collapse:collapse;font-size:.87rem;font-variant-numeric:tabular-nums}\
 th,td{padding:.25rem 1.1rem .25rem 0;text-align:left;vertical-align:top;\
 border-bottom:1px solid var(--grid)}\
-th{font-weight:600;vertical-align:bottom}.n{text-align:right}.t{min-width:13rem}\
+th{font-weight:600;vertical-align:bottom}.n{text-align:right}.m{min-width:8rem}.l{min-width:15rem}\
 td{overflow-wrap:break-word;max-width:24rem}\
 @media(max-width:34rem){svg{font-size:17px}svg .tick{font-size:15px}}\
 @media print{:root{--surface:#fff;--ink:#000;--muted:#444;--grid:#ccc;--a:#0072b2;--b:#d55e00;\
@@ -175,8 +176,11 @@ fn render_table(out: &mut String, label: &Label<'_>, table: &Table) {
             let shown = cell.shown();
             let class = match cell.is_number() {
                 true => " class=\"n\"",
-                false if shown.chars().count() > LONG_TEXT => " class=\"t\"",
-                false => "",
+                false => match shown.chars().count() {
+                    0..=MEDIUM_TEXT => "",
+                    ..=LONG_TEXT => " class=\"m\"",
+                    _ => " class=\"l\"",
+                },
             };
             let shown = xml(&shown);
             let _ = match cell {

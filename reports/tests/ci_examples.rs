@@ -1,7 +1,6 @@
 //! The examples in `docs/ci` are what they claim to be.
 
-// Helpers of tests, too, may panic.
-#![allow(clippy::unwrap_used)]
+#![allow(clippy::unwrap_used)] // a test's way to fail
 
 use std::fs;
 use std::path::PathBuf;
