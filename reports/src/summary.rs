@@ -79,7 +79,7 @@ pub(crate) fn render(record: &Record) -> String {
     if let Some((regret, mean)) = worst {
         let _ = writeln!(
             out,
-            "regret           mean {} %, worst {} % at QoE {} tok/s, the QoE with the largest mean",
+            "regret           mean {} %, worst {} % at QoE {} tok/s (the largest mean)",
             number(Some(mean), 2),
             number(regret.worst_percent, 2),
             number(Some(regret.qoe_tok_per_s), 1)
@@ -96,7 +96,8 @@ pub(crate) fn render(record: &Record) -> String {
     for note in &record.notes {
         let _ = writeln!(out, "note             {}", cut(note, WIDTH - 17));
     }
-    out
+    // Only absurd numbers make a line too wide.
+    out.lines().map(|line| format!("{}\n", cut(line, WIDTH))).collect()
 }
 
 /// `text` without control characters, in at most `width` columns.

@@ -90,11 +90,14 @@ impl Scale {
     }
 }
 
-/// Ends that can be divided by their distance.
+/// Ends that can be divided by their distance, which must not overflow.
 fn sane(lo: f64, hi: f64) -> (f64, f64) {
+    const LARGEST: f64 = 1e300;
+    let (lo, hi) = (lo.clamp(-LARGEST, LARGEST), hi.clamp(-LARGEST, LARGEST));
     match (lo.is_finite() && hi.is_finite(), hi > lo) {
         (true, true) => (lo, hi),
-        (true, false) => (lo - 0.5, lo + 0.5),
+        // Wide enough to differ from `lo` at any magnitude.
+        (true, false) => (lo - (lo.abs() * 0.1).max(0.5), lo + (lo.abs() * 0.1).max(0.5)),
         _ => (0.0, 1.0),
     }
 }
@@ -160,6 +163,7 @@ mod tests {
             for scale in [Scale::linear("", lo, hi), Scale::exact("", lo, hi)] {
                 let ticks = scale.ticks();
                 prop_assert!(ticks.len() <= 21);
+                prop_assert!(ticks.iter().all(|(v, label)| v.is_finite() && label.len() < 12));
                 prop_assert!((0.0..=1.0).contains(&scale.position(lo)));
             }
         }
