@@ -174,13 +174,15 @@ fn render_table(out: &mut String, label: &Label<'_>, table: &Table) {
         out.push_str("<tr>");
         for cell in row {
             let shown = cell.shown();
-            let class = match cell.is_number() {
-                true => " class=\"n\"",
-                false => match shown.chars().count() {
-                    0..=MEDIUM_TEXT => "",
-                    ..=LONG_TEXT => " class=\"m\"",
-                    _ => " class=\"l\"",
-                },
+            let length = shown.chars().count();
+            let class = if cell.is_number() {
+                " class=\"n\""
+            } else if length > LONG_TEXT {
+                " class=\"l\""
+            } else if length > MEDIUM_TEXT {
+                " class=\"m\""
+            } else {
+                ""
             };
             let shown = xml(&shown);
             let _ = match cell {
