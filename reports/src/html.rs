@@ -29,7 +29,7 @@ a{color:var(--a)}\
 margin:1rem 0;padding:0;list-style:none}\
 .tiles li{border:1px solid var(--grid);border-radius:6px;padding:.6rem .8rem;\
 display:flex;flex-direction:column;font-size:.9rem}\
-.tiles b{font-size:1.5rem;line-height:1.3;font-variant-numeric:tabular-nums}\
+.tiles b{font-size:1.4rem;white-space:nowrap;line-height:1.3;font-variant-numeric:tabular-nums}\
 .tiles span{font-size:.8rem;color:var(--muted)}\
 .figures{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,26rem),1fr));\
 gap:1.2rem;align-items:start}\
