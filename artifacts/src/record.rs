@@ -287,6 +287,11 @@ pub struct Regret {
     pub reachable_models: u32,
     /// Of these, models whose chosen point misses it (before feedback).
     pub violations: u32,
+    /// Mean efficiency lost against the best without noise, %; simulated data only. The measured
+    /// best of many operating points owes part of its lead to noise, so even perfect predictions
+    /// lose against it.
+    #[serde(default)]
+    pub mean_percent_noiseless: Option<f64>,
 }
 
 /// One held-out row.

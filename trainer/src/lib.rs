@@ -10,6 +10,7 @@ mod error;
 mod evaluate;
 mod family;
 pub mod job;
+mod journal;
 pub mod pipeline;
 mod predicted;
 pub mod progress;
@@ -18,4 +19,5 @@ mod search;
 mod seeds;
 
 pub use error::TrainError;
+pub use journal::JournalError;
 pub use seeds::Seeds;
