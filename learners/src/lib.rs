@@ -27,6 +27,8 @@
 //! # Ok::<(), enerinfer_learners::LearnError>(())
 //! ```
 
+mod best_first;
+mod boost;
 mod dataset;
 mod draw;
 mod error;
@@ -36,9 +38,12 @@ mod importance;
 mod matrix;
 mod oob;
 mod predict;
+mod share;
+mod split;
 mod tree;
 mod weights;
 
+pub use boost::{BoostParams, BoostValidParams, MAX_LEAVES, MAX_ROUNDS};
 pub use dataset::RandomForest;
 pub use error::LearnError;
 pub use forest::{ForestParams, ForestValidParams, MAX_DEPTH, MAX_FOREST_TREES};
@@ -46,4 +51,5 @@ pub use importance::permutation_importance;
 pub use matrix::{CodedMatrix, MAX_FEATURES};
 pub use oob::{OutOfBag, out_of_bag};
 pub use predict::predict;
+pub use share::{Fold, HeldOut, boost_groups, evaluate_boosted, evaluate_forests, forest_groups};
 pub use weights::relative_weights;

@@ -1,13 +1,13 @@
-//! Held against scikit-learn: `golden/sklearn_forest.py` wrote the figures.
+//! Held against scikit-learn: `golden/sklearn.py` wrote the figures.
 
 // Helpers of tests fail as tests do.
 #![allow(clippy::unwrap_used)]
 
 use enerinfer_artifacts::Feature;
-use enerinfer_learners::{CodedMatrix, ForestParams, predict};
+use enerinfer_learners::{BoostParams, CodedMatrix, ForestParams, predict, relative_weights};
 use linfa::ParamGuard;
 
-const GOLDEN: &str = include_str!("golden/sklearn_forest.csv");
+const GOLDEN: &str = include_str!("golden/sklearn.csv");
 
 /// Golden lines of one kind as `[seed or leaves, figure, figure]`.
 fn golden(what: &str) -> Vec<[f64; 3]> {
@@ -53,7 +53,8 @@ fn table() -> Table {
             }
         }
     }
-    let (test, train) = (0..models * points as u32).partition(|row| row / points as u32 % 5 == 0);
+    let (test, train) =
+        (0..models * points as u32).partition(|row| (row / points as u32).is_multiple_of(5));
     let x = CodedMatrix::new(Feature::ALL[..5].to_vec(), columns).unwrap();
     Table { x, y, train, test }
 }
@@ -124,9 +125,30 @@ fn trees_are_equal() {
         let [leaves, squares, moment] = golden(&format!("tree_{depth}_{leaf}"))[0];
         assert_eq!(f64::from(tree.stats().leaves), leaves);
         // numpy adds pairwise, we in order: 1,440 terms differ by a few 1e-15.
-        let ours: f64 = p.iter().map(|p| p * p).sum();
-        assert!((ours - squares).abs() < 1e-13 * squares, "{ours} against {squares}");
-        let ours: f64 = p.iter().zip(1..).map(|(p, i)| p * f64::from(i)).sum();
-        assert!((ours - moment).abs() < 1e-13 * moment, "{ours} against {moment}");
+        assert_moments(&p, squares, moment, 1e-13);
     }
+}
+
+#[test]
+fn boosted_trees_are_equal() {
+    let table = table();
+    let y = table.targets(&table.train);
+    let w = relative_weights(&y);
+    for (leaves, w) in [(4, None), (9, Some(&w[..]))] {
+        let params = BoostParams::new().n_rounds(40).learning_rate(0.25).max_leaves(leaves);
+        let forest = params.check().unwrap().fit(&table.x, &table.train, &y, w, 0).unwrap();
+        let p = predict(&forest, &table.x, &table.train).unwrap();
+        let [rounds, squares, moment] = golden(&format!("boosted_{leaves}"))[0];
+        assert_eq!(forest.roots.len() as f64, rounds);
+        // Weights are rounded to 2⁻³⁵ of the largest.
+        assert_moments(&p, squares, moment, 1e-9);
+    }
+}
+
+/// Sums over the training rows that tell apart any two sets of predictions.
+fn assert_moments(p: &[f64], squares: f64, moment: f64, tolerance: f64) {
+    let ours: f64 = p.iter().map(|p| p * p).sum();
+    assert!((ours - squares).abs() < tolerance * squares, "{ours} against {squares}");
+    let ours: f64 = p.iter().zip(1..).map(|(p, i)| p * f64::from(i)).sum();
+    assert!((ours - moment).abs() < tolerance * moment, "{ours} against {moment}");
 }

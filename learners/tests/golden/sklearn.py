@@ -1,7 +1,7 @@
-"""Golden figures of scikit-learn's forest, for `learners/tests/sklearn.rs`.
+"""Golden figures of scikit-learn's forest and boosting, for `learners/tests/sklearn.rs`.
 
     python -m venv /tmp/venv && /tmp/venv/bin/pip install scikit-learn==1.9.1
-    /tmp/venv/bin/python learners/tests/golden/sklearn_forest.py > learners/tests/golden/sklearn_forest.csv
+    /tmp/venv/bin/python learners/tests/golden/sklearn.py > learners/tests/golden/sklearn.csv
 
 The data is a formula on whole numbers and dyadic fractions that the Rust test repeats exactly.
 """
@@ -10,7 +10,7 @@ import sys
 
 import numpy as np
 import sklearn
-from sklearn.ensemble import RandomForestRegressor
+from sklearn.ensemble import GradientBoostingRegressor, RandomForestRegressor
 from sklearn.tree import DecisionTreeRegressor
 
 MASK = (1 << 64) - 1
@@ -49,6 +49,7 @@ def main():
     print(f"# scikit-learn {sklearn.__version__}")
     print("# <parameters>,seed,held-out MAPE in %,R2")
     print("# tree_<depth>_<min leaf>,leaves,sum of p^2,sum of p*(i+1) over the training rows")
+    print("# boosted_<leaves>,rounds,likewise; 9 leaves: with weights 1/y^2")
     x, y, group = table(150, 12, 1)
     train, test = group % 5 != 0, group % 5 == 0
     for name, params in {
@@ -69,6 +70,15 @@ def main():
         p = tree.fit(x[train], y[train]).predict(x[train])
         moment = np.sum(p * np.arange(1, len(p) + 1))
         print(f"tree_{depth}_{leaf},{tree.get_n_leaves()},{np.sum(p * p):.6f},{moment:.6f}")
+    # Boosting without sampling has one right answer too.
+    for leaves, weight in ((4, None), (9, 1 / y[train] ** 2)):
+        boosted = GradientBoostingRegressor(
+            n_estimators=40, learning_rate=0.25, max_leaf_nodes=leaves, max_depth=None,
+            random_state=0,
+        ).fit(x[train], y[train], sample_weight=weight)
+        p = boosted.predict(x[train])
+        moment = np.sum(p * np.arange(1, len(p) + 1))
+        print(f"boosted_{leaves},40,{np.sum(p * p):.6f},{moment:.6f}")
     return 0
 
 
