@@ -195,6 +195,41 @@ impl BoostValidParams {
         self.n_rounds
     }
 
+    /// Share of each tree's correction that is taken.
+    pub fn learning_rate(&self) -> f64 {
+        self.learning_rate
+    }
+
+    /// Most leaves of a tree.
+    pub fn max_leaves(&self) -> u32 {
+        self.max_leaves
+    }
+
+    /// Longest path in splits.
+    pub fn max_depth(&self) -> u32 {
+        self.max_depth
+    }
+
+    /// Fewest rows in a leaf.
+    pub fn min_samples_leaf(&self) -> u32 {
+        self.min_samples_leaf
+    }
+
+    /// Share of the rows that each tree sees.
+    pub fn subsample(&self) -> f64 {
+        self.subsample
+    }
+
+    /// Share of the features that each tree sees.
+    pub fn feature_fraction(&self) -> f64 {
+        self.feature_fraction
+    }
+
+    /// L2 penalty on leaf values, in rows of mean weight.
+    pub fn l2(&self) -> f64 {
+        self.l2
+    }
+
     /// Whether two fits differ in the number of rounds alone: one is then the beginning of the
     /// other.
     pub fn shares_with(&self, other: &Self) -> bool {

@@ -23,10 +23,17 @@ use crate::{BoostValidParams, CodedMatrix, LearnError};
 pub struct HeldOut {
     /// Predictions, indexed like the test rows.
     pub predictions: Vec<f64>,
-    /// Leaves of the fitted forest.
-    pub leaves: u64,
-    /// Trees of the fitted forest.
+    /// Size of the fitted forest; `None` for families that are not compiled.
+    pub size: Option<ForestSize>,
+}
+
+/// How large a forest is. Every tree is binary, so it has `2 · leaves − trees` nodes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct ForestSize {
+    /// Trees.
     pub trees: u32,
+    /// Leaves of all trees.
+    pub leaves: u64,
 }
 
 /// What is learnt from and what is predicted. `y` and `w` are indexed like `rows`.
@@ -85,17 +92,13 @@ pub fn evaluate_forests(
     let largest = first.covering(group);
     let names = fold.x.features();
     let values = gather_values(names, fold.x, fold.test)?;
-    let mut out: Vec<HeldOut> = group
+    let mut out: Vec<(Vec<f64>, ForestSize)> = group
         .iter()
-        .map(|trial| HeldOut {
-            predictions: vec![0.0; fold.test.len()],
-            leaves: 0,
-            trees: trial.n_trees(),
-        })
+        .map(|trial| (vec![0.0; fold.test.len()], ForestSize { trees: trial.n_trees(), leaves: 0 }))
         .collect();
     let mut path = Vec::new();
     largest.grow_each(fold.x, fold.rows, fold.y, fold.w, fold.seed, |tree, nodes| {
-        let mut members: Vec<(&ForestValidParams, &mut HeldOut)> = group
+        let mut members: Vec<_> = group
             .iter()
             .copied()
             .zip(&mut out)
@@ -104,15 +107,16 @@ pub fn evaluate_forests(
         for (i, row) in values.chunks_exact(names.len()).enumerate() {
             walk(nodes, row, &mut path);
             for (trial, out) in &mut members {
-                out.predictions[i] += cut_value(&path, trial) / f64::from(trial.n_trees());
+                out.0[i] += cut_value(&path, trial) / f64::from(trial.n_trees());
             }
         }
         let profile = Profile::new(nodes);
         for (trial, out) in &mut members {
-            out.leaves += profile.leaves(trial);
+            out.1.leaves += profile.leaves(trial);
         }
     })?;
-    Ok(out)
+    let held_out = |(predictions, size)| HeldOut { predictions, size: Some(size) };
+    Ok(out.into_iter().map(held_out).collect())
 }
 
 /// Evaluates the boosting trials of one group ([`boost_groups`]) from one fit, likewise.
@@ -136,16 +140,15 @@ pub fn evaluate_boosted(
     })?;
     let names = fold.x.features();
     let values = gather_values(names, fold.x, fold.test)?;
-    let mut out: Vec<HeldOut> = group
+    let sizes: Vec<ForestSize> = group
         .iter()
         .map(|trial| {
             let trees = rounds.partition_point(|&round| round < trial.n_rounds());
             let nodes = trees.checked_sub(1).map_or(0, |last| forest.roots[last] as usize + 1);
-            // Every tree is binary: one leaf more than splits.
-            let leaves = (nodes + trees) as u64 / 2;
-            HeldOut { predictions: Vec::new(), leaves, trees: trees as u32 }
+            ForestSize { trees: trees as u32, leaves: (nodes + trees) as u64 / 2 }
         })
         .collect();
+    let mut predictions = vec![Vec::with_capacity(fold.test.len()); group.len()];
     let mut sums = Vec::new();
     for row in values.chunks_exact(names.len()) {
         sums.clear();
@@ -155,11 +158,12 @@ pub fn evaluate_boosted(
             sum += forest.leaf(root, row);
             sums.push(sum);
         }
-        for out in &mut out {
-            out.predictions.push(sums[out.trees as usize]);
+        for (predictions, size) in predictions.iter_mut().zip(&sizes) {
+            predictions.push(sums[size.trees as usize]);
         }
     }
-    Ok(out)
+    let held_out = |(predictions, size)| HeldOut { predictions, size: Some(size) };
+    Ok(predictions.into_iter().zip(sizes).map(held_out).collect())
 }
 
 fn not_shared() -> LearnError {

@@ -92,8 +92,9 @@ proptest! {
                     .unwrap();
                 let alone = predict(&forest, &table.x, &table.test).unwrap();
                 prop_assert_eq!(shared.predictions, alone);
-                prop_assert_eq!(shared.leaves, u64::from(forest.stats().leaves));
-                prop_assert_eq!(shared.trees, forest.stats().trees);
+                let size = shared.size.unwrap();
+                prop_assert_eq!(size.leaves, u64::from(forest.stats().leaves));
+                prop_assert_eq!(size.trees, forest.stats().trees);
             }
         }
     }
@@ -114,8 +115,9 @@ proptest! {
                     .unwrap();
                 let alone = predict(&forest, &table.x, &table.test).unwrap();
                 prop_assert_eq!(shared.predictions, alone);
-                prop_assert_eq!(shared.leaves, u64::from(forest.stats().leaves));
-                prop_assert_eq!(shared.trees, forest.stats().trees);
+                let size = shared.size.unwrap();
+                prop_assert_eq!(size.leaves, u64::from(forest.stats().leaves));
+                prop_assert_eq!(size.trees, forest.stats().trees);
             }
         }
     }
