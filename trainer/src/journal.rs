@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use enerinfer_artifacts::Target;
+use enerinfer_learners::{ForestSize, Known, Scored};
 use serde::{Deserialize, Serialize};
 
 const FORMAT: u32 = 1;
@@ -65,31 +66,20 @@ struct Header {
 }
 
 /// One scored fold of one trial.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Entry {
-    /// Target.
-    pub(crate) target: Target,
-    /// Learner family.
-    pub(crate) family: String,
+#[derive(Serialize, Deserialize)]
+struct Entry {
+    target: Target,
+    family: String,
     /// Number of the trial within its target and family.
-    pub(crate) trial: usize,
-    /// Fold.
-    pub(crate) fold: usize,
-    /// Score, %; `None` if the fit diverged.
-    pub(crate) mape_percent: Option<f64>,
-    /// Estimated flash of the fit, bytes.
-    pub(crate) est_bytes: u64,
-    /// Wall time of the fit and its scoring, seconds, shared by trials that were fitted together.
-    pub(crate) seconds: f64,
-}
-
-/// What a fold gave.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct FoldScore {
-    /// Score, %; `None` if the fit diverged.
-    pub(crate) mape_percent: Option<f64>,
-    /// Estimated flash of the fit, bytes.
-    pub(crate) est_bytes: u64,
+    trial: usize,
+    fold: usize,
+    params: BTreeMap<String, String>,
+    /// `None` if the fit diverged.
+    mape_percent: Option<f64>,
+    /// Trees and leaves of the fit, for forests.
+    size: Option<(u32, u64)>,
+    /// Wall time of the fit and its scoring, shared by trials that were fitted together.
+    seconds: f64,
 }
 
 type Key = (Target, String, usize, usize);
@@ -97,7 +87,7 @@ type Key = (Target, String, usize, usize);
 /// An open journal.
 pub(crate) struct Journal {
     path: PathBuf,
-    known: BTreeMap<Key, FoldScore>,
+    known: BTreeMap<Key, Known>,
     file: Mutex<File>,
 }
 
@@ -146,7 +136,8 @@ impl Journal {
                 }
             } else {
                 let e: Entry = serde_json::from_slice(&line).map_err(damaged)?;
-                let score = FoldScore { mape_percent: e.mape_percent, est_bytes: e.est_bytes };
+                let size = e.size.map(|(trees, leaves)| ForestSize { trees, leaves });
+                let score = Known { mape_percent: e.mape_percent, size };
                 known.insert((e.target, e.family, e.trial, e.fold), score);
             }
             whole += line.len() as u64;
@@ -161,7 +152,13 @@ impl Journal {
     }
 
     /// Scores that an interrupted run has left.
-    pub(crate) fn known(&self, target: Target, family: &str, trial: usize, fold: usize) -> Option<FoldScore> {
+    pub(crate) fn known(
+        &self,
+        target: Target,
+        family: &str,
+        trial: usize,
+        fold: usize,
+    ) -> Option<Known> {
         self.known.get(&(target, family.to_owned(), trial, fold)).copied()
     }
 
@@ -170,12 +167,29 @@ impl Journal {
         self.known.len()
     }
 
-    /// Adds scored folds, as complete lines in one write.
-    pub(crate) fn append(&self, entries: &[Entry]) -> Result<(), JournalError> {
+    /// Adds trials that were scored together on a fold, as complete lines in one write.
+    pub(crate) fn append(
+        &self,
+        target: Target,
+        family: &str,
+        fold: usize,
+        scored: &[Scored],
+        seconds: f64,
+    ) -> Result<(), JournalError> {
         let io = |source| JournalError::Io { path: self.path.clone(), source };
         let mut text = Vec::new();
-        for entry in entries {
-            write_line(&mut text, entry).map_err(io)?;
+        for s in scored {
+            let entry = Entry {
+                target,
+                family: family.to_owned(),
+                trial: s.trial,
+                fold,
+                params: s.params.clone(),
+                mape_percent: s.known.mape_percent,
+                size: s.known.size.map(|size| (size.trees, size.leaves)),
+                seconds,
+            };
+            write_line(&mut text, &entry).map_err(io)?;
         }
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         file.write_all(&text).map_err(io)
@@ -192,16 +206,13 @@ fn write_line(out: &mut impl std::io::Write, value: &impl Serialize) -> std::io:
 mod tests {
     use super::*;
 
-    fn entry(trial: usize, mape: Option<f64>) -> Entry {
-        Entry {
-            target: Target::Peak,
-            family: "random_forest".to_owned(),
-            trial,
-            fold: 0,
-            mape_percent: mape,
-            est_bytes: 100,
-            seconds: 0.5,
-        }
+    fn scored(trial: usize, mape_percent: Option<f64>) -> Scored {
+        let size = Some(ForestSize { trees: 3, leaves: 12 });
+        Scored { trial, params: BTreeMap::new(), known: Known { mape_percent, size } }
+    }
+
+    fn append(journal: &Journal, scored: &[Scored]) {
+        journal.append(Target::Peak, "random_forest", 0, scored, 0.5).unwrap();
     }
 
     #[test]
@@ -211,7 +222,7 @@ mod tests {
         // A value whose shortest form a careless parser does not read back exactly.
         let odd = 9.223372036854776e-1_f64.sqrt();
         let journal = Journal::start(&path, "run").unwrap();
-        journal.append(&[entry(0, Some(odd)), entry(1, None)]).unwrap();
+        append(&journal, &[scored(0, Some(odd)), scored(1, None)]);
         drop(journal);
         let mut text = std::fs::read(&path).unwrap();
         let whole = text.len();
@@ -221,11 +232,11 @@ mod tests {
         let journal = Journal::resume(&path, "run").unwrap();
         assert_eq!(journal.resumed(), 2);
         let known = |trial| journal.known(Target::Peak, "random_forest", trial, 0);
-        assert_eq!(known(0).unwrap().mape_percent, Some(odd));
+        assert_eq!(known(0), Some(scored(0, Some(odd)).known));
         assert_eq!(known(1).unwrap().mape_percent, None);
         assert_eq!(known(2), None);
         assert_eq!(journal.known(Target::Scale, "random_forest", 0, 0), None);
-        journal.append(&[entry(2, Some(1.0))]).unwrap();
+        append(&journal, &[scored(2, Some(1.0))]);
         drop(journal);
         assert!(std::fs::metadata(&path).unwrap().len() > whole as u64);
         assert_eq!(Journal::resume(&path, "run").unwrap().resumed(), 3);
