@@ -5,7 +5,7 @@
 //! cargo run -p enerinfer-device --release --example calibrate -- orin --write device/platforms/orin.toml
 //! ```
 //!
-//! `--refine` starts from the platform file instead of from cold.
+//! `--report FILE` writes `CALIBRATION.md` instead. `--refine` starts from the platform file instead of from cold.
 
 use anyhow::{Context as _, Result, bail};
 use enerinfer_device::SimulatedDevice;
@@ -18,6 +18,12 @@ fn main() -> Result<()> {
     let (mut platform, mut effort, mut write) = (None, Effort::Cold, None);
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
+            "--report" => {
+                let path = arguments.next().context("--report needs a file")?;
+                let text = enerinfer_device::calibrate::markdown()?;
+                enerinfer_artifacts::write_atomic(path.as_ref(), text.as_bytes())?;
+                return Ok(());
+            }
             "--refine" => effort = Effort::Refine,
             "--write" => write = Some(arguments.next().context("--write needs a file")?),
             name if platform.is_none() => platform = Some(name.to_owned()),

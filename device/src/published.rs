@@ -82,6 +82,46 @@ impl Figure {
     }
 }
 
+/// A published figure beside its simulation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Comparison {
+    /// The published figure.
+    pub figure: Figure,
+    /// The simulated value, in the figure's unit.
+    pub simulated: f64,
+}
+
+impl Comparison {
+    /// Error of the simulation, in percent of the published value.
+    pub fn error_percent(&self) -> f64 {
+        100.0 * (self.simulated / self.figure.value - 1.0)
+    }
+}
+
+/// All published figures of a built-in platform beside their simulation.
+///
+/// # Errors
+/// The platform is unknown.
+pub fn compare(platform: &str) -> Result<Vec<Comparison>, DeviceError> {
+    figures(platform)?
+        .into_iter()
+        .map(|figure| {
+            let device = SimulatedDevice::builtin(platform, Some(figure.format))?;
+            Ok(Comparison { simulated: figure.simulate(&device), figure })
+        })
+        .collect()
+}
+
+/// Mean absolute error of a built-in platform against its published figures, in percent.
+///
+/// # Errors
+/// The platform is unknown.
+pub fn mean_error_percent(platform: &str) -> Result<f64, DeviceError> {
+    let comparisons = compare(platform)?;
+    let total: f64 = comparisons.iter().map(|c| c.error_percent().abs()).sum();
+    Ok(total / comparisons.len().max(1) as f64)
+}
+
 /// A row of EnerInfer's Table 2: what a policy reaches for a QoE.
 #[derive(Clone, Debug, PartialEq)]
 pub struct PolicyRow {

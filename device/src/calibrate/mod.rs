@@ -9,8 +9,10 @@
 mod knob;
 mod objective;
 mod recipe;
+mod report;
 mod search;
 
+pub use self::report::markdown;
 use crate::{DeviceError, builtin, parameters};
 
 use self::objective::Objective;

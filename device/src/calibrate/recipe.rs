@@ -55,6 +55,9 @@ fn h_phone() -> Vec<Bound> {
         bound(Knob::Ramp, 100.0, 3000.0),
         bound(Knob::WeightsPerCycle(Q4_0), 20.0, 120.0),
         bound(Knob::AccessPj, 10.0, 60.0),
+        bound(Knob::LaunchUs, 3.0, 30.0),
+        bound(Knob::IdleFraction, 0.05, 0.5),
+        bound(Knob::StallFraction, 0.2, 1.0),
     ];
     bounds.extend((0..9).map(|level| bound(Knob::Bandwidth(level), 4.0, 60.0)));
     // The highest level is the clock itself.
@@ -93,10 +96,11 @@ fn laptop() -> Vec<Bound> {
     let mut bounds = curves();
     bounds.extend([
         bound(Knob::StallFraction, 0.01, 1.0),
-        bound(Knob::LaunchUs, 0.3, 60.0),
+        // Figure 6: models of one size differ up to 34 : 62 in time per token.
+        bound(Knob::LaunchUs, 10.0, 60.0),
         bound(Knob::RampRows, 0.3, 500.0),
         bound(Knob::RowCycles, 0.5, 400.0),
-        bound(Knob::WeightsPerCycle(F16), 10.0, 200.0),
+        bound(Knob::WeightsPerCycle(F16), 10.0, 1000.0),
         bound(Knob::BandwidthTop, 55.0, 110.0),
         bound(Knob::BackgroundLow, 0.1, 1.5),
         bound(Knob::BackgroundTop, 0.2, 3.0),
