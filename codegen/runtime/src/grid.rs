@@ -7,27 +7,37 @@
 
 use crate::predictor::finish;
 
-/// Adds the list of pieces that starts at `first`.
+/// A part of a tree that no clock split divides.
+pub struct Part<R, V> {
+    /// The value of this part for the ranks of a shape.
+    pub value: fn(&R) -> V,
+    /// What to do with it, from the lowest bit: 16 bits `base`, 12 bits number of the rectangle,
+    /// 4 bits `shift`; `base + (value << shift)` is added to the rectangle.
+    pub add: u32,
+}
+
+/// Adds parts to the grid.
 ///
-/// A piece holds its value in bits 0–15, the number of its rectangle in bits 16–30, and in bit 31
-/// whether it is the last of its list. A rectangle holds, one byte each from the lowest, the first
-/// accelerator level, the one after the last, the first memory level, the one after the last.
-/// `cells` has one column more than there are accelerator levels (`columns` in all), and one row
-/// more than there are memory levels.
+/// A rectangle holds, one byte each from the lowest, the first accelerator level, the one after
+/// the last, the first memory level, the one after the last. `cells` has one column more than
+/// there are accelerator levels (`columns` in all), and one row more than there are memory levels.
 #[inline]
-pub fn add(cells: &mut [u32], columns: usize, rects: &[u32], pieces: &[u32], first: usize) {
-    for &piece in pieces.get(first..).unwrap_or(&[]) {
-        let value = piece & 0xffff;
-        if let Some(rect) = rects.get((piece >> 16 & 0x7fff) as usize) {
+pub fn add<R, V: Copy + Into<u32>>(
+    cells: &mut [u32],
+    columns: usize,
+    rects: &[u32],
+    parts: &[Part<R, V>],
+    x: &R,
+) {
+    for part in parts {
+        let value = (part.add & 0xffff) + ((part.value)(x).into() << (part.add >> 28));
+        if let Some(rect) = rects.get((part.add >> 16 & 0xfff) as usize) {
             let [accel_from, accel_to, mem_from, mem_to] = rect.to_le_bytes().map(usize::from);
             let (top, bottom) = (mem_from * columns, mem_to * columns);
             step(cells, top + accel_from, value);
             step(cells, top + accel_to, 0u32.wrapping_sub(value));
             step(cells, bottom + accel_from, 0u32.wrapping_sub(value));
             step(cells, bottom + accel_to, value);
-        }
-        if piece >> 31 == 1 {
-            break;
         }
     }
 }
@@ -48,14 +58,11 @@ pub fn read(cells: &mut [u32], columns: usize, base: i64, shift: i8, max: u32, o
         sum = sum.wrapping_add(*cell);
         *cell = sum;
     }
-    let mut slots = out.iter_mut();
-    for column_and_row in 0..cells.len() {
-        let above = match column_and_row.checked_sub(columns) {
-            Some(above) => cells.get(above).copied().unwrap_or(0),
-            None => 0,
-        };
-        step(cells, column_and_row, above);
+    for at in columns..cells.len() {
+        let above = cells.get(at - columns).copied().unwrap_or(0);
+        step(cells, at, above);
     }
+    let mut slots = out.iter_mut();
     for row in cells.chunks(if columns == 0 { 1 } else { columns }) {
         if let Some((_, totals)) = row.split_last() {
             for total in totals {
@@ -76,11 +83,13 @@ mod tests {
         // 3 accelerator levels, 2 memory levels.
         let rect = |a0: u8, a1: u8, m0: u8, m1: u8| u32::from_le_bytes([a0, a1, m0, m1]);
         let rects = [rect(0, 3, 0, 2), rect(1, 3, 0, 1), rect(2, 3, 1, 2)];
-        let last = 1 << 31;
-        let pieces = [1, 1 << 16 | 10, 2 << 16 | 100 | last, 1 << 16 | 7 | last];
+        let parts: [Part<u8, u8>; 3] = [
+            Part { value: |_| 1, add: 0 },
+            Part { value: |x| *x, add: 1 << 28 | 1 << 16 | 7 },
+            Part { value: |_| 0, add: 2 << 16 | 100 },
+        ];
         let mut cells = [0; 12];
-        add(&mut cells, 4, &rects, &pieces, 0);
-        add(&mut cells, 4, &rects, &pieces, 3);
+        add(&mut cells, 4, &rects, &parts, &5);
         let mut out = [0; 6];
         read(&mut cells, 4, 1000, 0, u32::MAX, &mut out);
         assert_eq!(out, [1001, 1018, 1018, 1001, 1001, 1101]);

@@ -17,17 +17,19 @@ pub(crate) struct Body<'a> {
     pub(crate) functions: &'a Functions,
     /// By column of the forest.
     pub(crate) ranked: &'a [Ranked],
-    /// In *value* form the type of leaves; `None` in *grid* form.
-    pub(crate) leaf_type: Option<&'static str>,
+    /// Type of leaves.
+    pub(crate) leaf_type: &'static str,
 }
 
 impl Body<'_> {
     pub(crate) fn write(&self, out: &mut dyn Write) -> io::Result<()> {
         for (number, &op) in self.functions.ops().iter().enumerate() {
-            write!(out, "\n#[inline(never)]\nfn tree_{number}(x: &Ranks")?;
-            match self.leaf_type {
-                Some(leaf) => writeln!(out, ") -> {leaf} {{")?,
-                None => writeln!(out, ", cells: &mut Cells) {{")?,
+            write!(out, "\n#[inline(never)]\nfn tree_{number}(")?;
+            let x = if self.is_leaf(op) { "_" } else { "x" };
+            if self.is_value(op) {
+                writeln!(out, "{x}: &Ranks) -> {} {{", self.leaf_type)?;
+            } else {
+                writeln!(out, "{x}: &Ranks, cells: &mut Cells) {{")?;
             }
             self.inside(out, op, 1)?;
             writeln!(out, "}}")?;
@@ -35,31 +37,40 @@ impl Body<'_> {
         Ok(())
     }
 
+    fn is_leaf(&self, op: u32) -> bool {
+        matches!(self.program.ops[op as usize], Op::Leaf(_))
+    }
+
+    /// Whether an operation computes a value rather than adds to the grid.
+    fn is_value(&self, mut op: u32) -> bool {
+        // All leaves of an operation are of one kind; the leftmost tells.
+        while let Op::If { then, .. } = self.program.ops[op as usize] {
+            op = then;
+        }
+        self.is_leaf(op)
+    }
+
     /// Writes an operation on lines of its own: as a call if it is a function.
     fn block(&self, out: &mut dyn Write, op: u32, depth: usize) -> io::Result<()> {
-        match self.functions.number(op) {
-            Some(number) => {
-                let call = match self.leaf_type {
-                    Some(_) => format!("tree_{number}(x)"),
-                    None => format!("tree_{number}(x, cells);"),
-                };
-                writeln!(out, "{}{call}", pad(depth))
-            }
+        // A leaf may be a function, for a part that is one leaf; elsewhere it is a number.
+        match self.functions.number(op).filter(|_| !self.is_leaf(op)) {
+            Some(number) if self.is_value(op) => writeln!(out, "{}tree_{number}(x)", pad(depth)),
+            Some(number) => writeln!(out, "{}tree_{number}(x, cells);", pad(depth)),
             None => self.inside(out, op, depth),
         }
     }
 
     /// Writes what an operation does.
     fn inside(&self, out: &mut dyn Write, op: u32, depth: usize) -> io::Result<()> {
-        match (self.program.ops[op as usize], self.leaf_type) {
-            (Op::Nothing, _) => Ok(()),
-            (Op::Leaf(value), Some(_)) => writeln!(out, "{}{value}", pad(depth)),
-            (Op::Leaf(list), None) => writeln!(out, "{}add(cells, {list});", pad(depth)),
-            (Op::Both(a, b), _) => {
+        match self.program.ops[op as usize] {
+            Op::Nothing => Ok(()),
+            Op::Leaf(value) => writeln!(out, "{}{value}", pad(depth)),
+            Op::Parts(from, to) => writeln!(out, "{}add(x, cells, {from}, {to});", pad(depth)),
+            Op::Both(a, b) => {
                 self.block(out, a, depth)?;
                 self.block(out, b, depth)
             }
-            (Op::If { .. }, _) => {
+            Op::If { .. } => {
                 write!(out, "{}", pad(depth))?;
                 self.branch(out, op, depth, "")
             }

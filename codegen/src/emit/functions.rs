@@ -30,16 +30,17 @@ impl Functions {
             }
         }
         let mut is_function = vec![false; count];
-        for &root in &program.roots {
-            // A tree that adds one list to the grid is a call already.
-            is_function[root as usize] = !matches!(program.ops[root as usize], Op::Leaf(_));
+        let values = program.parts.iter().map(|part| part.value);
+        for root in program.roots.iter().copied().chain(values) {
+            // A list of parts is one call already.
+            is_function[root as usize] = !matches!(program.ops[root as usize], Op::Parts(..));
         }
         // Operations and nesting of each operation's text where it stands inside a function.
         let mut size = vec![1u32; count];
         let mut nesting = vec![0u32; count];
         for i in 0..count {
             let (a, b, levels) = match program.ops[i] {
-                Op::Nothing | Op::Leaf(_) => continue,
+                Op::Nothing | Op::Leaf(_) | Op::Parts(..) => continue,
                 Op::Both(a, b) => (a as usize, b as usize, 0),
                 Op::If { then, otherwise, .. } => (then as usize, otherwise as usize, 1),
             };

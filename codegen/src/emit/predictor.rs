@@ -10,8 +10,8 @@ use super::functions::Functions;
 use super::program::{self, Op, Program, Rect};
 use super::{GENERATED, feature_variant, literal};
 
-/// Most rectangles that the bits of a piece can number.
-const MAX_RECTS: usize = 1 << 15;
+/// Most rectangles that the bits of a part can number.
+const MAX_RECTS: usize = 1 << 12;
 
 /// Smallest unsigned type of a value.
 fn unsigned_type(max: usize) -> &'static str {
@@ -68,8 +68,8 @@ fn choose_form(bundle: &Bundle, predictor: &IntPredictor) -> (Form, Program) {
         let program = program::grid(forest, &bundle.clocks);
         let mut seen = HashMap::new();
         let mut rects = Vec::new();
-        for (piece, _) in &program.pieces {
-            seen.entry(piece.rect).or_insert_with(|| rects.push(piece.rect));
+        for part in &program.parts {
+            seen.entry(part.rect).or_insert_with(|| rects.push(part.rect));
         }
         if rects.len() <= MAX_RECTS && !program.roots.is_empty() {
             return (Form::Grid(rects), program);
@@ -99,17 +99,15 @@ impl File<'_> {
         }
         if self.has_branches() {
             self.ranks(out)?;
+        } else {
+            // Functions of parts take ranks even where clocks alone decide.
+            writeln!(out, "\nstruct Ranks;")?;
         }
-        let leaf_type = match &self.form {
-            Form::Grid(rects) => {
-                self.pieces(out, rects)?;
-                None
-            }
-            Form::Value => {
-                self.sum(out)?;
-                Some(self.leaf_type())
-            }
-        };
+        match &self.form {
+            Form::Grid(rects) => self.parts(out, rects)?,
+            Form::Value => self.sum(out)?,
+        }
+        let leaf_type = self.leaf_type();
         let (program, functions, ranked) = (&self.program, &self.functions, &self.ranked);
         Body { program, functions, ranked, leaf_type }.write(out)
     }
@@ -141,7 +139,7 @@ impl File<'_> {
             writeln!(out, "use crate::coverage::Feature;")?;
         }
         if grid {
-            writeln!(out, "use crate::grid;")?;
+            writeln!(out, "use crate::grid::{{self, Part}};")?;
         }
         if !self.is_scalar() {
             writeln!(out, "use crate::model;")?;
@@ -203,8 +201,10 @@ impl File<'_> {
                 .collect();
             literal::items(out, 4, "let x = Ranks::new([", &values, "]);")?;
             "x"
-        } else {
+        } else if self.program.roots.is_empty() {
             ""
+        } else {
+            "Ranks"
         };
         let denormalised = |value: &str| {
             self.predictor.normaliser.map(|n| {
@@ -217,8 +217,8 @@ impl File<'_> {
             let value = format!("value({x})");
             writeln!(out, "    {}", denormalised(&value).unwrap_or(value))?;
         } else {
-            let x = if x.is_empty() { "" } else { "x, " };
-            writeln!(out, "    table({x}out);")?;
+            let comma = if x.is_empty() { "" } else { ", " };
+            writeln!(out, "    table({x}{comma}out);")?;
             if let Some(value) = denormalised("*value") {
                 writeln!(out, "    for value in out {{\n        *value = {value};\n    }}")?;
             }
@@ -229,10 +229,10 @@ impl File<'_> {
     /// From ranks to device values, before the normaliser.
     fn values(&self, out: &mut dyn Write) -> io::Result<()> {
         let per_point = !self.is_scalar() && self.inputs().any(|(f, _)| f.is_clock());
-        let x = match (self.has_branches(), per_point) {
-            (false, _) => "",
-            (true, false) => "x: Ranks",
-            (true, true) => "mut x: Ranks",
+        let x = match (self.program.roots.is_empty(), per_point) {
+            (true, _) => "",
+            (false, false) => "x: Ranks",
+            (false, true) => "mut x: Ranks",
         };
         if self.is_scalar() {
             writeln!(out, "\nfn value({x}) -> u32 {{\n    {}\n}}", self.finished())?;
@@ -254,7 +254,9 @@ impl File<'_> {
         for &root in &self.program.roots {
             match (self.functions.number(root), self.program.ops[root as usize]) {
                 (Some(number), _) => writeln!(out, "    tree_{number}(&x, &mut cells);")?,
-                (None, Op::Leaf(list)) => writeln!(out, "    add(&mut cells, {list});")?,
+                (None, Op::Parts(a, b)) => {
+                    writeln!(out, "    add(&x, &mut cells, {a}, {b});")?;
+                }
                 (None, _) => {}
             }
         }
@@ -339,36 +341,36 @@ impl File<'_> {
         writeln!(out, "    sum\n}}")
     }
 
-    /// The lists of pieces that leaves add, and the function that adds one.
-    fn pieces(&self, out: &mut dyn Write, rects: &[Rect]) -> io::Result<()> {
+    /// The parts of trees, and the function that adds some of them.
+    fn parts(&self, out: &mut dyn Write, rects: &[Rect]) -> io::Result<()> {
         let numbers: HashMap<Rect, u32> = rects.iter().copied().zip(0..).collect();
         let packed: Vec<u32> = rects
             .iter()
             .map(|r| u32::from_le_bytes([r.accel.0, r.accel.1, r.mem.0, r.mem.1]))
             .collect();
-        let pieces: Vec<u32> = self
-            .program
-            .pieces
-            .iter()
-            .map(|(piece, last)| {
-                u32::from(*last) << 31 | numbers[&piece.rect] << 16 | u32::from(piece.value)
-            })
-            .collect();
         writeln!(out)?;
         literal::array(out, 0, &format!("static RECTS: [u32; {}] = ", rects.len()), &packed, ";")?;
-        literal::array(
-            out,
-            0,
-            &format!("static PIECES: [u32; {}] = ", pieces.len()),
-            &pieces,
-            ";",
-        )?;
-        let list = unsigned_type(pieces.len());
+        let leaf = self.leaf_type();
+        let parts = &self.program.parts;
+        let head = format!("static PARTS: [Part<Ranks, {leaf}>; {}] = [", parts.len());
+        let items: Vec<String> = parts
+            .iter()
+            .map(|part| {
+                let add =
+                    u32::from(part.shift) << 28 | numbers[&part.rect] << 16 | u32::from(part.base);
+                // Every value of a part has a function.
+                let value = self.functions.number(part.value).unwrap_or(0);
+                format!("Part {{ value: tree_{value}, add: {add} }}")
+            })
+            .collect();
+        literal::items(out, 0, &head, &items, "];")?;
         writeln!(out, "\nconst COLUMNS: usize = model::ACCEL_KHZ.len() + 1;")?;
         writeln!(out, "type Cells = [u32; COLUMNS * (model::MEM_KHZ.len() + 1)];")?;
-        writeln!(out, "\n#[inline(never)]\nfn add(cells: &mut Cells, list: {list}) {{")?;
-        writeln!(out, "    grid::add(cells, COLUMNS, &RECTS, &PIECES, list as usize);")?;
-        writeln!(out, "}}")
+        let index = unsigned_type(parts.len());
+        writeln!(out, "\n#[inline(never)]")?;
+        writeln!(out, "fn add(x: &Ranks, cells: &mut Cells, from: {index}, to: {index}) {{")?;
+        writeln!(out, "    let parts = PARTS.get(from as usize..to as usize).unwrap_or(&[]);")?;
+        writeln!(out, "    grid::add(cells, COLUMNS, &RECTS, parts, x);\n}}")
     }
 }
 

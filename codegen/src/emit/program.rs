@@ -5,21 +5,25 @@
 //! - *value*: every tree is a function from ranks to a leaf, called once per prediction;
 //! - *grid*: every tree is walked **once for all operating points**. A shape split takes one
 //!   side. A clock split takes both, and costs nothing: which operating points reach a node is
-//!   known when compiling, so a leaf adds its value to a rectangle of operating points that is a
-//!   constant.
+//!   known when compiling. So a subtree without clock splits is a *part*: a function from ranks to
+//!   a value, which is added to a rectangle of operating points that is a constant. The parts of
+//!   all trees that stand under no shape split are one list.
 
 use std::collections::HashMap;
 
 use enerinfer_artifacts::{ClockTables, Feature, Forest, Node};
 
-/// One operation; children stand before parents.
+/// One operation; children stand before parents. `Leaf` and what leads to it computes a value;
+/// everything else adds to the grid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Op {
+    /// A value.
+    Leaf(u32),
     /// Nothing is added.
     Nothing,
-    /// *Value* form: the leaf. *Grid* form: index of the first piece of a list.
-    Leaf(u32),
-    /// Both, one after the other (*grid* form).
+    /// Adds the parts from the first to before the second.
+    Parts(u32, u32),
+    /// Both, one after the other.
     Both(u32, u32),
     /// `x[feature] <= threshold` continues at `then`, else at `otherwise`.
     If {
@@ -63,23 +67,26 @@ pub(crate) struct Rect {
     pub(crate) mem: (u8, u8),
 }
 
-/// A value for a rectangle.
+/// A value for a rectangle: `base + (value << shift)`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Piece {
+pub(crate) struct Part {
     pub(crate) rect: Rect,
-    pub(crate) value: u16,
+    pub(crate) base: u16,
+    pub(crate) shift: u8,
+    /// Operation that computes the value.
+    pub(crate) value: u32,
 }
 
 /// A lowered forest.
 #[derive(Debug)]
 pub(crate) struct Program {
     pub(crate) ops: Vec<Op>,
-    /// Operation of each tree; trees that are constant are part of `base`.
+    /// Operation of each tree that is not constant. In *grid* form one for the parts that are
+    /// always added, then those of shape splits above clock splits.
     pub(crate) roots: Vec<u32>,
     pub(crate) base: i64,
-    /// Lists of pieces, one after the other; `true` marks the last of a list. Empty in *value*
-    /// form.
-    pub(crate) pieces: Vec<(Piece, bool)>,
+    /// Empty in *value* form.
+    pub(crate) parts: Vec<Part>,
 }
 
 /// Lowers to the *value* form.
@@ -107,168 +114,216 @@ pub(crate) fn value(forest: &Forest<i64>) -> Program {
             _ => roots.push(map[root as usize]),
         }
     }
-    Program { ops: ops.pool, roots, base, pieces: Vec::new() }
+    Program { ops: ops.pool, roots, base, parts: Vec::new() }
 }
 
 /// Lowers to the *grid* form.
 pub(crate) fn grid(forest: &Forest<i64>, clocks: &ClockTables) -> Program {
-    let mut lowering = Grid {
-        forest,
-        clocks,
-        ops: Ops::default(),
-        pieces: Vec::new(),
-        lists: HashMap::new(),
-        built: HashMap::new(),
-    };
     let all = Rect {
         // Levels are capped far below 255.
         accel: (0, clocks.accel_khz.len() as u8),
         mem: (0, clocks.mem_khz.len() as u8),
     };
+    let mut grid = Grid {
+        forest,
+        clocks,
+        reads_clocks: reads_clocks(forest),
+        ops: Ops::default(),
+        parts: Vec::new(),
+    };
     let mut base = forest.base;
-    let mut roots = Vec::with_capacity(forest.roots.len());
+    let mut always = Vec::new();
+    let mut conditional = Vec::new();
     for &root in &forest.roots {
         match forest.nodes[root as usize] {
             Node::Leaf(value) => base += value,
-            Node::Split { .. } => {
-                let root = lowering.tree(root, all);
-                if lowering.ops.pool[root as usize] != Op::Nothing {
-                    roots.push(root);
-                }
-            }
+            Node::Split { .. } => grid.top(root, all, &mut always, &mut conditional),
         }
     }
-    Program { ops: lowering.ops.pool, roots, base, pieces: lowering.pieces }
+    let mut roots = Vec::new();
+    let parts: Vec<Part> = always.into_iter().filter_map(|(n, r)| grid.part(n, r)).collect();
+    roots.extend(grid.list(parts));
+    for (node, rect) in conditional {
+        let op = grid.statement(node, rect);
+        if grid.ops.pool[op as usize] != Op::Nothing {
+            roots.push(op);
+        }
+    }
+    Program { ops: grid.ops.pool, roots, base, parts: grid.parts }
 }
 
-/// A lowered subtree.
-#[derive(Clone, Debug)]
-enum Built {
-    /// Only clock splits below: a list of pieces.
-    Pieces(Vec<Piece>),
-    Op(u32),
+/// Whether a clock split stands at or below each node.
+fn reads_clocks(forest: &Forest<i64>) -> Vec<bool> {
+    let mut reads = Vec::with_capacity(forest.nodes.len());
+    for node in &forest.nodes {
+        reads.push(match *node {
+            Node::Leaf(_) => false,
+            Node::Split { feature, left, right, .. } => {
+                forest.features[usize::from(feature)].is_clock()
+                    || reads[left as usize]
+                    || reads[right as usize]
+            }
+        });
+    }
+    reads
 }
+
+/// A node with the operating points that reach it.
+type Reached = (u32, Rect);
 
 struct Grid<'a> {
     forest: &'a Forest<i64>,
     clocks: &'a ClockTables,
+    reads_clocks: Vec<bool>,
     ops: Ops,
-    pieces: Vec<(Piece, bool)>,
-    lists: HashMap<Vec<Piece>, u32>,
-    /// By node and the operating points that reach it.
-    built: HashMap<(u32, Rect), Built>,
-}
-
-/// Where a node sends a rectangle.
-enum Way {
-    One(u32),
-    Clock((u32, Rect), (u32, Rect)),
-    Shape { feature: u16, threshold: u32, left: u32, right: u32 },
+    parts: Vec<Part>,
 }
 
 impl Grid<'_> {
-    fn tree(&mut self, root: u32, all: Rect) -> u32 {
-        // Trees share nothing by node number: the memory of one suffices.
-        self.built.clear();
-        // A stack of its own: foreign trees may be thousands of levels deep.
+    /// Splits a subtree, down to the first shape splits above clock splits, into the parts that
+    /// are always added and the rest.
+    fn top(&self, root: u32, all: Rect, always: &mut Vec<Reached>, conditional: &mut Vec<Reached>) {
         let mut stack = vec![(root, all)];
-        while let Some(&(node, rect)) = stack.last() {
-            if self.built.contains_key(&(node, rect)) {
+        while let Some((node, rect)) = stack.pop() {
+            if !self.reads_clocks[node as usize] {
+                always.push((node, rect));
+            } else if let Some(sides) = self.sides(node, rect) {
+                stack.extend(sides.into_iter().rev().flatten());
+            } else {
+                conditional.push((node, rect));
+            }
+        }
+    }
+
+    /// The sides of a clock split that a rectangle reaches; `None` for other nodes.
+    fn sides(&self, node: u32, rect: Rect) -> Option<[Option<Reached>; 2]> {
+        let Node::Split { feature, threshold, left, right } = self.forest.nodes[node as usize]
+        else {
+            return None;
+        };
+        let cut = |levels: &[u32], (from, to): (u8, u8)| {
+            let at = levels.partition_point(|&l| l <= threshold) as u8;
+            let some = |from, to| (from < to).then_some((from, to));
+            (some(from, at.min(to)), some(at.max(from), to))
+        };
+        match self.forest.features[usize::from(feature)] {
+            Feature::AccelKhz => {
+                let (l, r) = cut(&self.clocks.accel_khz, rect.accel);
+                Some([
+                    l.map(|accel| (left, Rect { accel, ..rect })),
+                    r.map(|accel| (right, Rect { accel, ..rect })),
+                ])
+            }
+            Feature::MemKhz => {
+                let (l, r) = cut(&self.clocks.mem_khz, rect.mem);
+                Some([
+                    l.map(|mem| (left, Rect { mem, ..rect })),
+                    r.map(|mem| (right, Rect { mem, ..rect })),
+                ])
+            }
+            _ => None,
+        }
+    }
+
+    /// The operation that adds a subtree to the grid.
+    fn statement(&mut self, root: u32, rect: Rect) -> u32 {
+        let mut built: HashMap<Reached, u32> = HashMap::new();
+        // A stack of its own: foreign trees may be thousands of levels deep.
+        let mut stack = vec![(root, rect)];
+        while let Some(&at) = stack.last() {
+            if built.contains_key(&at) {
                 stack.pop();
                 continue;
             }
-            let needed = match self.forest.nodes[node as usize] {
-                Node::Leaf(value) => {
-                    let pieces = if value == 0 {
-                        Vec::new()
-                    } else {
-                        // Leaves fit 16 bits after quantisation.
-                        vec![Piece { rect, value: value as u16 }]
-                    };
-                    self.built.insert((node, rect), Built::Pieces(pieces));
-                    None
+            let (node, rect) = at;
+            if let (true, Node::Split { feature, threshold, left, right }) =
+                (self.is_shape_split_above_clocks(node), self.forest.nodes[node as usize])
+            {
+                match (built.get(&(left, rect)), built.get(&(right, rect))) {
+                    (Some(&then), Some(&otherwise)) => {
+                        let op = Op::If { feature, threshold, then, otherwise };
+                        built.insert(at, self.ops.add(op));
+                    }
+                    (None, _) => stack.push((left, rect)),
+                    (_, None) => stack.push((right, rect)),
                 }
+                continue;
+            }
+            // Parts, clock splits, and below them perhaps shape splits again.
+            let (mut always, mut conditional) = (Vec::new(), Vec::new());
+            self.top(node, rect, &mut always, &mut conditional);
+            if let Some(&missing) = conditional.iter().find(|c| !built.contains_key(c)) {
+                stack.push(missing);
+                continue;
+            }
+            let parts: Vec<Part> =
+                always.into_iter().filter_map(|(n, r)| self.part(n, r)).collect();
+            let mut op = self.list(parts).unwrap_or_else(|| self.ops.add(Op::Nothing));
+            for reached in conditional {
+                op = self.ops.add(Op::Both(op, built[&reached]));
+            }
+            built.insert(at, op);
+        }
+        built[&(root, rect)]
+    }
+
+    fn is_shape_split_above_clocks(&self, node: u32) -> bool {
+        self.reads_clocks[node as usize]
+            && matches!(self.forest.nodes[node as usize], Node::Split { feature, .. }
+                if !self.forest.features[usize::from(feature)].is_clock())
+    }
+
+    /// The operation that adds a list of parts.
+    fn list(&mut self, parts: Vec<Part>) -> Option<u32> {
+        if parts.is_empty() {
+            return None;
+        }
+        let first = self.parts.len() as u32;
+        self.parts.extend(parts);
+        Some(self.ops.add(Op::Parts(first, self.parts.len() as u32)))
+    }
+
+    /// The part of a subtree without clock splits; `None` if it adds nothing.
+    fn part(&mut self, root: u32, rect: Rect) -> Option<Part> {
+        let mut nodes = Vec::new();
+        let mut stack = vec![root];
+        let mut seen = std::collections::HashSet::new();
+        while let Some(node) = stack.pop() {
+            if seen.insert(node) {
+                nodes.push(node);
+                if let Node::Split { left, right, .. } = self.forest.nodes[node as usize] {
+                    stack.extend([left, right]);
+                }
+            }
+        }
+        // Children stand before parents.
+        nodes.sort_unstable();
+        let leaves = || {
+            nodes.iter().filter_map(|&n| match self.forest.nodes[n as usize] {
+                Node::Leaf(value) => Some(value),
+                Node::Split { .. } => None,
+            })
+        };
+        let min = leaves().min().unwrap_or(0);
+        let bits = leaves().fold(0, |bits, value| bits | (value - min));
+        let shift = if bits == 0 { 0 } else { bits.trailing_zeros().min(MAX_SHIFT) };
+        let mut map = HashMap::with_capacity(nodes.len());
+        for &node in &nodes {
+            let op = match self.forest.nodes[node as usize] {
+                // Leaves of a tree fit 16 bits after quantisation.
+                Node::Leaf(value) => Op::Leaf(((value - min) >> shift) as u32),
                 Node::Split { feature, threshold, left, right } => {
-                    let way = self.way(feature, threshold, left, right, rect);
-                    self.join(node, rect, &way)
+                    Op::If { feature, threshold, then: map[&left], otherwise: map[&right] }
                 }
             };
-            match needed {
-                Some(child) => stack.push(child),
-                None => {
-                    stack.pop();
-                }
-            }
+            map.insert(node, self.ops.add(op));
         }
-        let root = self.built[&(root, all)].clone();
-        self.op(root)
-    }
-
-    fn way(&self, feature: u16, threshold: u32, left: u32, right: u32, rect: Rect) -> Way {
-        let count = |levels: &[u32]| levels.partition_point(|&l| l <= threshold) as u8;
-        let (at, (from, to)) = match self.forest.features[usize::from(feature)] {
-            Feature::AccelKhz => (count(&self.clocks.accel_khz), rect.accel),
-            Feature::MemKhz => (count(&self.clocks.mem_khz), rect.mem),
-            _ => return Way::Shape { feature, threshold, left, right },
-        };
-        if at >= to {
-            Way::One(left)
-        } else if at <= from {
-            Way::One(right)
-        } else if self.forest.features[usize::from(feature)] == Feature::AccelKhz {
-            Way::Clock(
-                (left, Rect { accel: (from, at), ..rect }),
-                (right, Rect { accel: (at, to), ..rect }),
-            )
-        } else {
-            Way::Clock(
-                (left, Rect { mem: (from, at), ..rect }),
-                (right, Rect { mem: (at, to), ..rect }),
-            )
-        }
-    }
-
-    /// Builds a split from its children; returns a child that must be built first.
-    fn join(&mut self, node: u32, rect: Rect, way: &Way) -> Option<(u32, Rect)> {
-        let (l, r) = match *way {
-            Way::One(only) => ((only, rect), (only, rect)),
-            Way::Clock(l, r) => (l, r),
-            Way::Shape { left, right, .. } => ((left, rect), (right, rect)),
-        };
-        let Some(left) = self.built.get(&l).cloned() else { return Some(l) };
-        let Some(right) = self.built.get(&r).cloned() else { return Some(r) };
-        let built = match (way, left, right) {
-            (Way::One(_), only, _) => only,
-            (Way::Clock(..), Built::Pieces(mut pieces), Built::Pieces(more)) => {
-                pieces.extend(more);
-                Built::Pieces(pieces)
-            }
-            (Way::Clock(..), left, right) => {
-                let (a, b) = (self.op(left), self.op(right));
-                Built::Op(self.ops.add(Op::Both(a, b)))
-            }
-            (&Way::Shape { feature, threshold, .. }, left, right) => {
-                let (then, otherwise) = (self.op(left), self.op(right));
-                Built::Op(self.ops.add(Op::If { feature, threshold, then, otherwise }))
-            }
-        };
-        self.built.insert((node, rect), built);
-        None
-    }
-
-    fn op(&mut self, built: Built) -> u32 {
-        match built {
-            Built::Op(op) => op,
-            Built::Pieces(pieces) if pieces.is_empty() => self.ops.add(Op::Nothing),
-            Built::Pieces(pieces) => {
-                let first = self.pieces.len() as u32;
-                let list = *self.lists.entry(pieces).or_insert_with_key(|pieces| {
-                    let last = pieces.len() - 1;
-                    self.pieces.extend(pieces.iter().enumerate().map(|(i, &p)| (p, i == last)));
-                    first
-                });
-                self.ops.add(Op::Leaf(list))
-            }
-        }
+        let value = map[&root];
+        // As above.
+        let part = Part { rect, base: min as u16, shift: shift as u8, value };
+        (part.base != 0 || self.ops.pool[value as usize] != Op::Leaf(0)).then_some(part)
     }
 }
+
+/// Largest shift that the bits of a part hold.
+const MAX_SHIFT: u32 = 15;
