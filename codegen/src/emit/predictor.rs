@@ -7,11 +7,13 @@ use enerinfer_artifacts::{Bundle, Feature, IntPredictor, Target};
 
 use super::body::{Body, Ranked};
 use super::functions::Functions;
-use super::program::{self, Op, Program, Rect};
+use super::program::{self, Op, Part, Program, Rect, Use};
 use super::{GENERATED, feature_variant, literal};
 
-/// Most rectangles that the bits of a part can number.
-const MAX_RECTS: usize = 1 << 12;
+/// Most rectangles that the bits of a part can number; the highest number means a selection.
+const MAX_RECTS: usize = (1 << 11) - 1;
+/// Most lists and parts that 16 bits can number.
+const MAX_LISTS: usize = 1 << 16;
 
 /// Smallest unsigned type of a value.
 fn unsigned_type(max: usize) -> &'static str {
@@ -68,10 +70,15 @@ fn choose_form(bundle: &Bundle, predictor: &IntPredictor) -> (Form, Program) {
         let program = program::grid(forest, &bundle.clocks);
         let mut seen = HashMap::new();
         let mut rects = Vec::new();
-        for part in &program.parts {
-            seen.entry(part.rect).or_insert_with(|| rects.push(part.rect));
+        for part in program.parts() {
+            if let Use::Add { rect, .. } = part.use_ {
+                seen.entry(rect).or_insert_with(|| rects.push(rect));
+            }
         }
-        if rects.len() <= MAX_RECTS && !program.roots.is_empty() {
+        let fits = rects.len() <= MAX_RECTS
+            && program.lists.len() <= MAX_LISTS
+            && program.parts().count() <= MAX_LISTS;
+        if fits && !program.is_constant() {
             return (Form::Grid(rects), program);
         }
     }
@@ -94,7 +101,7 @@ impl File<'_> {
         self.imports(out)?;
         self.entry(out)?;
         self.values(out)?;
-        if self.program.roots.is_empty() {
+        if self.program.is_constant() {
             return Ok(());
         }
         if self.has_branches() {
@@ -139,7 +146,8 @@ impl File<'_> {
             writeln!(out, "use crate::coverage::Feature;")?;
         }
         if grid {
-            writeln!(out, "use crate::grid::{{self, Part}};")?;
+            let byte = if self.leaf_type() == "Byte" { "Byte, " } else { "" };
+            writeln!(out, "use crate::grid::{{self, {byte}Part, Walk}};")?;
         }
         if !self.is_scalar() {
             writeln!(out, "use crate::model;")?;
@@ -171,7 +179,7 @@ impl File<'_> {
     /// `finish(sum, …)` of a total of leaves.
     fn finished(&self) -> String {
         let base = self.program.base;
-        let sum = match (self.program.roots.is_empty(), base < 0) {
+        let sum = match (self.program.is_constant(), base < 0) {
             (true, _) => base.to_string(),
             (false, true) => format!("i64::from(sum(&x)) - {}", base.unsigned_abs()),
             (false, false) => format!("i64::from(sum(&x)) + {base}"),
@@ -201,7 +209,7 @@ impl File<'_> {
                 .collect();
             literal::items(out, 4, "let x = Ranks::new([", &values, "]);")?;
             "x"
-        } else if self.program.roots.is_empty() {
+        } else if self.program.is_constant() {
             ""
         } else {
             "Ranks"
@@ -229,7 +237,7 @@ impl File<'_> {
     /// From ranks to device values, before the normaliser.
     fn values(&self, out: &mut dyn Write) -> io::Result<()> {
         let per_point = !self.is_scalar() && self.inputs().any(|(f, _)| f.is_clock());
-        let x = match (self.program.roots.is_empty(), per_point) {
+        let x = match (self.program.is_constant(), per_point) {
             (true, _) => "",
             (false, false) => "x: Ranks",
             (false, true) => "mut x: Ranks",
@@ -250,16 +258,8 @@ impl File<'_> {
 
     /// Walks every tree and reads the totals.
     fn walk(&self, out: &mut dyn Write) -> io::Result<()> {
-        writeln!(out, "    let mut cells: Cells = [0; COLUMNS * (model::MEM_KHZ.len() + 1)];")?;
-        for &root in &self.program.roots {
-            match (self.functions.number(root), self.program.ops[root as usize]) {
-                (Some(number), _) => writeln!(out, "    tree_{number}(&x, &mut cells);")?,
-                (None, Op::Parts(a, b)) => {
-                    writeln!(out, "    add(&x, &mut cells, {a}, {b});")?;
-                }
-                (None, _) => {}
-            }
-        }
+        writeln!(out, "    let mut cells = [0; COLUMNS * (model::MEM_KHZ.len() + 1)];")?;
+        writeln!(out, "    WALK.list(&x, &mut cells, 0);")?;
         let (base, shift, max) = (self.program.base, self.predictor.shift, self.max());
         writeln!(out, "    grid::read(&mut cells, COLUMNS, {base}, {shift}, {max}, out);")
     }
@@ -321,13 +321,16 @@ impl File<'_> {
         writeln!(out, "    }}\n}}")
     }
 
-    /// Type of the leaves in *value* form.
+    /// Type of the leaves.
     fn leaf_type(&self) -> &'static str {
         let leaves = self.program.ops.iter().map(|op| match op {
             Op::Leaf(value) => *value as usize,
-            _ => 0,
+            Op::If { .. } => 0,
         });
-        unsigned_type(leaves.max().unwrap_or(0))
+        match (&self.form, unsigned_type(leaves.max().unwrap_or(0))) {
+            (Form::Grid(_), "u8") => "Byte",
+            (_, leaf) => leaf,
+        }
     }
 
     fn sum(&self, out: &mut dyn Write) -> io::Result<()> {
@@ -341,38 +344,47 @@ impl File<'_> {
         writeln!(out, "    sum\n}}")
     }
 
-    /// The parts of trees, and the function that adds some of them.
+    /// The parts of trees and their lists.
     fn parts(&self, out: &mut dyn Write, rects: &[Rect]) -> io::Result<()> {
         let numbers: HashMap<Rect, u32> = rects.iter().copied().zip(0..).collect();
         let packed: Vec<u32> = rects
             .iter()
             .map(|r| u32::from_le_bytes([r.accel.0, r.accel.1, r.mem.0, r.mem.1]))
             .collect();
+        let mut starts = Vec::with_capacity(self.program.lists.len());
+        let mut items = Vec::new();
+        for list in &self.program.lists {
+            starts.push(items.len() as u32);
+            for (i, Part { use_, value }) in list.iter().enumerate() {
+                let usage = match *use_ {
+                    Use::Add { rect, base, shift } => {
+                        u32::from(shift) << 27 | numbers[&rect] << 16 | u32::from(base)
+                    }
+                    Use::Select { first } => SELECT << 16 | first,
+                };
+                let last = u32::from(i + 1 == list.len()) << 31;
+                // Every value of a part has a function.
+                let value = self.functions.number(*value).unwrap_or(0);
+                items.push(format!("Part {{ value: tree_{value}, usage: {} }}", last | usage));
+            }
+        }
         writeln!(out)?;
         literal::array(out, 0, &format!("static RECTS: [u32; {}] = ", rects.len()), &packed, ";")?;
+        literal::array(out, 0, &format!("static LISTS: [u16; {}] = ", starts.len()), &starts, ";")?;
         let leaf = self.leaf_type();
-        let parts = &self.program.parts;
-        let head = format!("static PARTS: [Part<Ranks, {leaf}>; {}] = [", parts.len());
-        let items: Vec<String> = parts
-            .iter()
-            .map(|part| {
-                let add =
-                    u32::from(part.shift) << 28 | numbers[&part.rect] << 16 | u32::from(part.base);
-                // Every value of a part has a function.
-                let value = self.functions.number(part.value).unwrap_or(0);
-                format!("Part {{ value: tree_{value}, add: {add} }}")
-            })
-            .collect();
+        let head = format!("static PARTS: [Part<Ranks, {leaf}>; {}] = [", items.len());
         literal::items(out, 0, &head, &items, "];")?;
         writeln!(out, "\nconst COLUMNS: usize = model::ACCEL_KHZ.len() + 1;")?;
-        writeln!(out, "type Cells = [u32; COLUMNS * (model::MEM_KHZ.len() + 1)];")?;
-        let index = unsigned_type(parts.len());
-        writeln!(out, "\n#[inline(never)]")?;
-        writeln!(out, "fn add(x: &Ranks, cells: &mut Cells, from: {index}, to: {index}) {{")?;
-        writeln!(out, "    let parts = PARTS.get(from as usize..to as usize).unwrap_or(&[]);")?;
-        writeln!(out, "    grid::add(cells, COLUMNS, &RECTS, parts, x);\n}}")
+        writeln!(out, "static WALK: Walk<Ranks, {leaf}> =")?;
+        writeln!(
+            out,
+            "    Walk {{ columns: COLUMNS, rects: &RECTS, parts: &PARTS, lists: &LISTS }};"
+        )
     }
 }
+
+/// Number of the rectangle by which the device recognises a selection.
+const SELECT: u32 = 0x7ff;
 
 fn rank_function(ranked: &Ranked) -> &'static str {
     if ranked.thresholds.len() <= 0xff { "rank_u8" } else { "rank" }

@@ -6,25 +6,18 @@
 //! - *grid*: every tree is walked **once for all operating points**. A shape split takes one
 //!   side. A clock split takes both, and costs nothing: which operating points reach a node is
 //!   known when compiling. So a subtree without clock splits is a *part*: a function from ranks to
-//!   a value, which is added to a rectangle of operating points that is a constant. The parts of
-//!   all trees that stand under no shape split are one list.
+//!   a value, which is added to a rectangle of operating points that is a constant. Parts form
+//!   lists; shape splits above clock splits are a function that selects the list to go on with.
 
 use std::collections::HashMap;
 
 use enerinfer_artifacts::{ClockTables, Feature, Forest, Node};
 
-/// One operation; children stand before parents. `Leaf` and what leads to it computes a value;
-/// everything else adds to the grid.
+/// One operation; children stand before parents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Op {
     /// A value.
     Leaf(u32),
-    /// Nothing is added.
-    Nothing,
-    /// Adds the parts from the first to before the second.
-    Parts(u32, u32),
-    /// Both, one after the other.
-    Both(u32, u32),
     /// `x[feature] <= threshold` continues at `then`, else at `otherwise`.
     If {
         /// Column of the forest.
@@ -47,12 +40,11 @@ pub(crate) struct Ops {
 
 impl Ops {
     fn add(&mut self, op: Op) -> u32 {
-        let op = match op {
-            Op::If { then, otherwise, .. } if then == otherwise => return then,
-            Op::Both(a, b) if self.pool[a as usize] == Op::Nothing => return b,
-            Op::Both(a, b) if self.pool[b as usize] == Op::Nothing => return a,
-            op => op,
-        };
+        if let Op::If { then, otherwise, .. } = op
+            && then == otherwise
+        {
+            return then;
+        }
         *self.known.entry(op).or_insert_with(|| {
             self.pool.push(op);
             self.pool.len() as u32 - 1
@@ -67,12 +59,29 @@ pub(crate) struct Rect {
     pub(crate) mem: (u8, u8),
 }
 
-/// A value for a rectangle: `base + (value << shift)`.
+/// What is done with a value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum Use {
+    /// `base + (value << shift)` is added to a rectangle.
+    Add {
+        /// The rectangle.
+        rect: Rect,
+        /// Smallest leaf of the part.
+        base: u16,
+        /// Step of its leaves.
+        shift: u8,
+    },
+    /// The list `first + value` is gone through.
+    Select {
+        /// Number of the first list that may be selected.
+        first: u32,
+    },
+}
+
+/// A value and its use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct Part {
-    pub(crate) rect: Rect,
-    pub(crate) base: u16,
-    pub(crate) shift: u8,
+    pub(crate) use_: Use,
     /// Operation that computes the value.
     pub(crate) value: u32,
 }
@@ -81,12 +90,23 @@ pub(crate) struct Part {
 #[derive(Debug)]
 pub(crate) struct Program {
     pub(crate) ops: Vec<Op>,
-    /// Operation of each tree that is not constant. In *grid* form one for the parts that are
-    /// always added, then those of shape splits above clock splits.
+    /// *Value* form: operation of each tree that is not constant. Empty in *grid* form.
     pub(crate) roots: Vec<u32>,
     pub(crate) base: i64,
-    /// Empty in *value* form.
-    pub(crate) parts: Vec<Part>,
+    /// *Grid* form: lists of parts; the first is where a walk starts. Empty in *value* form.
+    pub(crate) lists: Vec<Vec<Part>>,
+}
+
+impl Program {
+    /// Whether every prediction is `base`.
+    pub(crate) fn is_constant(&self) -> bool {
+        self.roots.is_empty() && self.lists.is_empty()
+    }
+
+    /// The parts of all lists.
+    pub(crate) fn parts(&self) -> impl Iterator<Item = &Part> {
+        self.lists.iter().flatten()
+    }
 }
 
 /// Lowers to the *value* form.
@@ -114,7 +134,7 @@ pub(crate) fn value(forest: &Forest<i64>) -> Program {
             _ => roots.push(map[root as usize]),
         }
     }
-    Program { ops: ops.pool, roots, base, parts: Vec::new() }
+    Program { ops: ops.pool, roots, base, lists: Vec::new() }
 }
 
 /// Lowers to the *grid* form.
@@ -129,27 +149,23 @@ pub(crate) fn grid(forest: &Forest<i64>, clocks: &ClockTables) -> Program {
         clocks,
         reads_clocks: reads_clocks(forest),
         ops: Ops::default(),
-        parts: Vec::new(),
+        // The first list is filled last: it refers to all others.
+        lists: vec![Vec::new()],
     };
     let mut base = forest.base;
-    let mut always = Vec::new();
-    let mut conditional = Vec::new();
+    let mut start = Vec::new();
     for &root in &forest.roots {
         match forest.nodes[root as usize] {
             Node::Leaf(value) => base += value,
-            Node::Split { .. } => grid.top(root, all, &mut always, &mut conditional),
+            Node::Split { .. } => start.extend(grid.list(root, all)),
         }
     }
-    let mut roots = Vec::new();
-    let parts: Vec<Part> = always.into_iter().filter_map(|(n, r)| grid.part(n, r)).collect();
-    roots.extend(grid.list(parts));
-    for (node, rect) in conditional {
-        let op = grid.statement(node, rect);
-        if grid.ops.pool[op as usize] != Op::Nothing {
-            roots.push(op);
-        }
+    if start.is_empty() {
+        grid.lists.clear();
+    } else {
+        grid.lists[0] = start;
     }
-    Program { ops: grid.ops.pool, roots, base, parts: grid.parts }
+    Program { ops: grid.ops.pool, roots: Vec::new(), base, lists: grid.lists }
 }
 
 /// Whether a clock split stands at or below each node.
@@ -176,23 +192,32 @@ struct Grid<'a> {
     clocks: &'a ClockTables,
     reads_clocks: Vec<bool>,
     ops: Ops,
-    parts: Vec<Part>,
+    lists: Vec<Vec<Part>>,
+}
+
+/// A list under construction: its parts, and the shape splits above clock splits that still have
+/// to become parts which select.
+#[derive(Default)]
+struct Open {
+    always: Vec<Reached>,
+    selects: Vec<Reached>,
 }
 
 impl Grid<'_> {
-    /// Splits a subtree, down to the first shape splits above clock splits, into the parts that
-    /// are always added and the rest.
-    fn top(&self, root: u32, all: Rect, always: &mut Vec<Reached>, conditional: &mut Vec<Reached>) {
+    /// Follows clock splits down to parts and to shape splits above further clock splits.
+    fn open(&self, root: u32, all: Rect) -> Open {
+        let mut open = Open::default();
         let mut stack = vec![(root, all)];
         while let Some((node, rect)) = stack.pop() {
             if !self.reads_clocks[node as usize] {
-                always.push((node, rect));
+                open.always.push((node, rect));
             } else if let Some(sides) = self.sides(node, rect) {
                 stack.extend(sides.into_iter().rev().flatten());
             } else {
-                conditional.push((node, rect));
+                open.selects.push((node, rect));
             }
         }
+        open
     }
 
     /// The sides of a clock split that a rectangle reaches; `None` for other nodes.
@@ -225,9 +250,9 @@ impl Grid<'_> {
         }
     }
 
-    /// The operation that adds a subtree to the grid.
-    fn statement(&mut self, root: u32, rect: Rect) -> u32 {
-        let mut built: HashMap<Reached, u32> = HashMap::new();
+    /// The parts that add a subtree to the grid.
+    fn list(&mut self, root: u32, rect: Rect) -> Vec<Part> {
+        let mut built: HashMap<Reached, Vec<Part>> = HashMap::new();
         // A stack of its own: foreign trees may be thousands of levels deep.
         let mut stack = vec![(root, rect)];
         while let Some(&at) = stack.last() {
@@ -235,52 +260,82 @@ impl Grid<'_> {
                 stack.pop();
                 continue;
             }
-            let (node, rect) = at;
-            if let (true, Node::Split { feature, threshold, left, right }) =
-                (self.is_shape_split_above_clocks(node), self.forest.nodes[node as usize])
-            {
-                match (built.get(&(left, rect)), built.get(&(right, rect))) {
-                    (Some(&then), Some(&otherwise)) => {
-                        let op = Op::If { feature, threshold, then, otherwise };
-                        built.insert(at, self.ops.add(op));
-                    }
-                    (None, _) => stack.push((left, rect)),
-                    (_, None) => stack.push((right, rect)),
-                }
+            let open = self.open(at.0, at.1);
+            let selects: Vec<Select> =
+                open.selects.iter().map(|&(node, rect)| self.select(node, rect)).collect();
+            let waiting = stack.len();
+            let ends = selects.iter().flat_map(|select| &select.ends);
+            stack.extend(ends.filter(|end| !built.contains_key(*end)));
+            if stack.len() > waiting {
                 continue;
             }
-            // Parts, clock splits, and below them perhaps shape splits again.
-            let (mut always, mut conditional) = (Vec::new(), Vec::new());
-            self.top(node, rect, &mut always, &mut conditional);
-            if let Some(&missing) = conditional.iter().find(|c| !built.contains_key(c)) {
-                stack.push(missing);
-                continue;
+            let mut parts: Vec<Part> =
+                open.always.into_iter().filter_map(|(n, r)| self.part(n, r)).collect();
+            for select in selects {
+                let lists = select.ends.iter().map(|end| built[end].clone()).collect();
+                parts.extend(self.selecting(&select, lists));
             }
-            let parts: Vec<Part> =
-                always.into_iter().filter_map(|(n, r)| self.part(n, r)).collect();
-            let mut op = self.list(parts).unwrap_or_else(|| self.ops.add(Op::Nothing));
-            for reached in conditional {
-                op = self.ops.add(Op::Both(op, built[&reached]));
-            }
-            built.insert(at, op);
+            built.insert(at, parts);
         }
-        built[&(root, rect)]
+        built.remove(&(root, rect)).unwrap_or_default()
     }
 
-    fn is_shape_split_above_clocks(&self, node: u32) -> bool {
-        self.reads_clocks[node as usize]
-            && matches!(self.forest.nodes[node as usize], Node::Split { feature, .. }
-                if !self.forest.features[usize::from(feature)].is_clock())
+    /// The shape splits from a node down to where clocks are split or nothing is left to split.
+    fn select(&self, root: u32, rect: Rect) -> Select {
+        let mut select = Select { splits: Vec::new(), ends: Vec::new() };
+        let mut seen = std::collections::HashSet::new();
+        let mut stack = vec![root];
+        while let Some(node) = stack.pop() {
+            if !seen.insert(node) {
+                continue;
+            }
+            match self.forest.nodes[node as usize] {
+                Node::Split { feature, left, right, .. }
+                    if self.reads_clocks[node as usize]
+                        && !self.forest.features[usize::from(feature)].is_clock() =>
+                {
+                    select.splits.push(node);
+                    stack.extend([right, left]);
+                }
+                _ => select.ends.push((node, rect)),
+            }
+        }
+        // Children stand before parents.
+        select.splits.sort_unstable();
+        select
     }
 
-    /// The operation that adds a list of parts.
-    fn list(&mut self, parts: Vec<Part>) -> Option<u32> {
-        if parts.is_empty() {
+    /// The part that selects among the lists of a select's ends; `None` if all are empty.
+    fn selecting(&mut self, select: &Select, lists: Vec<Vec<Part>>) -> Option<Part> {
+        if lists.iter().all(Vec::is_empty) {
             return None;
         }
-        let first = self.parts.len() as u32;
-        self.parts.extend(parts);
-        Some(self.ops.add(Op::Parts(first, self.parts.len() as u32)))
+        let first = self.lists.len() as u32;
+        let mut map: HashMap<u32, u32> = HashMap::new();
+        for (&(node, rect), mut list) in select.ends.iter().zip(lists) {
+            if list.is_empty() {
+                // A list has an end, and so at least one part.
+                let use_ = Use::Add { rect, base: 0, shift: 0 };
+                list.push(Part { use_, value: self.ops.add(Op::Leaf(0)) });
+            }
+            let known = self.lists[first as usize..].iter().position(|l| *l == list);
+            let number = known.unwrap_or_else(|| {
+                self.lists.push(list);
+                self.lists.len() - 1 - first as usize
+            });
+            map.insert(node, self.ops.add(Op::Leaf(number as u32)));
+        }
+        let mut value = 0;
+        for &node in &select.splits {
+            if let Node::Split { feature, threshold, left, right } =
+                self.forest.nodes[node as usize]
+            {
+                let (then, otherwise) = (map[&left], map[&right]);
+                value = self.ops.add(Op::If { feature, threshold, then, otherwise });
+                map.insert(node, value);
+            }
+        }
+        Some(Part { use_: Use::Select { first }, value })
     }
 
     /// The part of a subtree without clock splits; `None` if it adds nothing.
@@ -319,10 +374,19 @@ impl Grid<'_> {
             map.insert(node, self.ops.add(op));
         }
         let value = map[&root];
+        if min == 0 && self.ops.pool[value as usize] == Op::Leaf(0) {
+            return None;
+        }
         // As above.
-        let part = Part { rect, base: min as u16, shift: shift as u8, value };
-        (part.base != 0 || self.ops.pool[value as usize] != Op::Leaf(0)).then_some(part)
+        let use_ = Use::Add { rect, base: min as u16, shift: shift as u8 };
+        Some(Part { use_, value })
     }
+}
+
+/// Shape splits above clock splits, and the nodes to which they lead.
+struct Select {
+    splits: Vec<u32>,
+    ends: Vec<Reached>,
 }
 
 /// Largest shift that the bits of a part hold.
