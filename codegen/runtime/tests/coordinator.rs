@@ -129,6 +129,8 @@ proptest! {
         };
         let out = run(&tables, &model, config, &s);
         prop_assert!(out.hottest_c < 42.5, "{out:?}");
+        // At most one change in 10 seconds, even riding along the threshold.
+        prop_assert!(out.changes <= 360, "{out:?}");
     }
 }
 
