@@ -22,9 +22,9 @@ fn main() {
     control.tick(Micros(0), Some(MilliCelsius::from_celsius(30)));
     println!("prefill at point {:?}", control.begin_prefill(Micros(1_000)));
     println!("decode at point {:?}", control.begin_decode(qoe::READING, Micros(200_000)));
-    // Something slows the engine to 4 tokens/s: the controller moves up.
-    for i in 1..=5 {
-        let now = Micros(200_000 + i * 250_000);
+    // Something slows the engine to 3 tokens/s: the controller moves up.
+    for i in 1..=10 {
+        let now = Micros(200_000 + i * 333_000);
         if let Some(point) = control.on_token(now) {
             println!("token {i}: to point {point}");
         }
