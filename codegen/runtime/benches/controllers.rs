@@ -5,14 +5,14 @@
 use std::hint::black_box;
 
 use criterion::{criterion_group, criterion_main, Criterion};
-use enerinfer_runtime_core::coordinator::{Config, Coordinator, Fronts};
-use enerinfer_runtime_core::energy::{EnergyController, Policy};
-use enerinfer_runtime_core::qoe;
-use enerinfer_runtime_core::tables::Tables;
-use enerinfer_runtime_core::temperature::MilliCelsius;
-use enerinfer_runtime_core::thermal_model::ThermalModel;
-use enerinfer_runtime_core::time::Micros;
-use enerinfer_runtime_core::units::{MicroTokPerS, MicroWatt};
+use enerinfer_runtime::coordinator::{Config, Coordinator, Fronts};
+use enerinfer_runtime::energy::{EnergyController, Policy};
+use enerinfer_runtime::qoe;
+use enerinfer_runtime::tables::Tables;
+use enerinfer_runtime::temperature::MilliCelsius;
+use enerinfer_runtime::thermal_model::ThermalModel;
+use enerinfer_runtime::time::Micros;
+use enerinfer_runtime::units::{MicroTokPerS, MicroWatt};
 
 const POINTS: usize = 45;
 

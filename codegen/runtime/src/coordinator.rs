@@ -55,6 +55,31 @@ pub struct Status {
 /// Calls return the operating point to apply when it changed. Between [`end`](Self::end) and the
 /// next request there is none: the caller then withdraws its clocks. Call
 /// [`tick`](Self::tick) every second in either case.
+///
+/// ```
+/// use enerinfer_runtime::coordinator::{Config, Coordinator, Fronts};
+/// use enerinfer_runtime::tables::Tables;
+/// use enerinfer_runtime::temperature::MilliCelsius;
+/// use enerinfer_runtime::thermal_model::ThermalModel;
+/// use enerinfer_runtime::time::Micros;
+/// use enerinfer_runtime::units::{MicroTokPerS, MicroWatt};
+/// use enerinfer_runtime::qoe;
+///
+/// let tables = Tables {
+///     throughput: [4_000_000, 6_000_000, 9_000_000].map(MicroTokPerS),
+///     power: [250_000, 300_000, 600_000].map(MicroWatt),
+///     accel_power: [150_000, 180_000, 400_000].map(MicroWatt),
+/// };
+/// let fronts = Fronts::new(&tables);
+/// let model = ThermalModel::PERSISTENCE;
+/// let mut control = Coordinator::new(&tables, &fronts, &model, Config::default());
+///
+/// control.tick(Micros(0), Some(MilliCelsius::from_celsius(30)));
+/// assert_eq!(control.begin_prefill(Micros(1_000)), Some(2)); // highest clocks
+/// assert_eq!(control.begin_decode(qoe::READING, Micros(200_000)), Some(1)); // 6 tokens/s suffice
+/// assert_eq!(control.on_token(Micros(360_000)), None);
+/// control.end();
+/// ```
 #[derive(Clone, Debug)]
 pub struct Coordinator<'a, const N: usize> {
     fronts: &'a Fronts<N>,

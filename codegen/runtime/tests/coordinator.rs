@@ -3,14 +3,14 @@
 mod common;
 
 use common::{on_device, phone, thermal_model, Engine, Thermal, POINTS};
-use enerinfer_runtime_core::coordinator::{Config, Coordinator, Fronts};
-use enerinfer_runtime_core::tables::Tables;
-use enerinfer_runtime_core::temperature::MilliCelsius;
-use enerinfer_runtime_core::thermal::{self, Mode};
-use enerinfer_runtime_core::thermal_model::ThermalModel;
-use enerinfer_runtime_core::time::Micros;
-use enerinfer_runtime_core::units::MicroTokPerS;
-use enerinfer_runtime_core::{energy, qoe};
+use enerinfer_runtime::coordinator::{Config, Coordinator, Fronts};
+use enerinfer_runtime::tables::Tables;
+use enerinfer_runtime::temperature::MilliCelsius;
+use enerinfer_runtime::thermal::{self, Mode};
+use enerinfer_runtime::thermal_model::ThermalModel;
+use enerinfer_runtime::time::Micros;
+use enerinfer_runtime::units::MicroTokPerS;
+use enerinfer_runtime::{energy, qoe};
 use proptest::prelude::*;
 
 const PAPER: Config = Config {

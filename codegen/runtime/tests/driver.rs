@@ -6,14 +6,14 @@ use std::cell::RefCell;
 use std::rc::Rc;
 
 use common::{on_device, phone, thermal_model, POINTS};
-use enerinfer_runtime_core::coordinator::{Config, Coordinator, Fronts};
-use enerinfer_runtime_core::driver::{Driver, Platform};
-use enerinfer_runtime_core::hal::{Clock, ErrorKind, FrequencyActuator, TemperatureSensor};
-use enerinfer_runtime_core::qoe;
-use enerinfer_runtime_core::tables::Tables;
-use enerinfer_runtime_core::temperature::MilliCelsius;
-use enerinfer_runtime_core::thermal_model::ThermalModel;
-use enerinfer_runtime_core::time::Micros;
+use enerinfer_runtime::coordinator::{Config, Coordinator, Fronts};
+use enerinfer_runtime::driver::{Driver, Platform};
+use enerinfer_runtime::hal::{Clock, ErrorKind, FrequencyActuator, TemperatureSensor};
+use enerinfer_runtime::qoe;
+use enerinfer_runtime::tables::Tables;
+use enerinfer_runtime::temperature::MilliCelsius;
+use enerinfer_runtime::thermal_model::ThermalModel;
+use enerinfer_runtime::time::Micros;
 
 const ACCEL_KHZ: [u32; 3] = [300_000, 600_000, 1_000_000];
 const MEM_KHZ: [u32; 4] = [528_000, 1_068_000, 1_560_000, 2_112_000];

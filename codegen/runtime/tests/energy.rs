@@ -3,10 +3,10 @@
 mod common;
 
 use common::{phone, Engine};
-use enerinfer_runtime_core::energy::{EnergyController, Policy};
-use enerinfer_runtime_core::front::Front;
-use enerinfer_runtime_core::time::Micros;
-use enerinfer_runtime_core::units::MicroTokPerS;
+use enerinfer_runtime::energy::{EnergyController, Policy};
+use enerinfer_runtime::front::Front;
+use enerinfer_runtime::time::Micros;
+use enerinfer_runtime::units::MicroTokPerS;
 use proptest::prelude::*;
 
 const POLICIES: [Policy; 2] = [Policy::Paper, Policy::Default];

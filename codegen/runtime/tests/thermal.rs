@@ -1,18 +1,20 @@
 //! Laws of the thermal model in fixed point and of the thermal-aware controller.
 
+#![allow(clippy::unwrap_used)] // a test's way to fail
+
 mod common;
 
 use common::{on_device, phone, thermal_model};
 use enerinfer_artifacts::ThermalModel as F64Model;
-use enerinfer_runtime_core::tables::Tables;
-use enerinfer_runtime_core::temperature::MilliCelsius;
-use enerinfer_runtime_core::thermal::{
+use enerinfer_runtime::tables::Tables;
+use enerinfer_runtime::temperature::MilliCelsius;
+use enerinfer_runtime::thermal::{
     Config, Mode, Policy, Situation, ThermalController, HORIZON_MS, HORIZON_STEPS,
 };
-use enerinfer_runtime_core::thermal_model::ThermalModel;
-use enerinfer_runtime_core::time::Micros;
-use enerinfer_runtime_core::units::{MicroTokPerS, MicroWatt};
-use enerinfer_runtime_core::window::Window;
+use enerinfer_runtime::thermal_model::ThermalModel;
+use enerinfer_runtime::time::Micros;
+use enerinfer_runtime::units::{MicroTokPerS, MicroWatt};
+use enerinfer_runtime::window::Window;
 use proptest::prelude::*;
 
 fn predict(model: &F64Model, window: &Window, watts: f64, t: f64) -> f64 {

@@ -2,9 +2,9 @@
 //! It is a test double, not one of the calibrated simulated devices.
 #![allow(dead_code, unreachable_pub, missing_docs, clippy::unwrap_used)] // every test file uses a part of it
 
-use enerinfer_runtime_core::tables::Tables;
-use enerinfer_runtime_core::time::Micros;
-use enerinfer_runtime_core::units::{MicroTokPerS, MicroWatt};
+use enerinfer_runtime::tables::Tables;
+use enerinfer_runtime::time::Micros;
+use enerinfer_runtime::units::{MicroTokPerS, MicroWatt};
 
 /// Operating points of [`phone`].
 pub const POINTS: usize = 12;
@@ -110,9 +110,9 @@ pub fn thermal_model(ambient_c: f64) -> enerinfer_artifacts::ThermalModel {
 /// The device's form of a model.
 pub fn on_device(
     model: &enerinfer_artifacts::ThermalModel,
-) -> enerinfer_runtime_core::thermal_model::ThermalModel {
-    let int = model.to_int().unwrap();
-    enerinfer_runtime_core::thermal_model::ThermalModel {
+) -> enerinfer_runtime::thermal_model::ThermalModel {
+    let int = model.to_int().expect("a valid model");
+    enerinfer_runtime::thermal_model::ThermalModel {
         intercept_uc: int.intercept_uc,
         history_q24: int.history_q24,
         power_uc_per_w: int.power_uc_per_w,

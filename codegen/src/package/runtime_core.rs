@@ -1,0 +1,32 @@
+//! The hand-written files of the runtime crate, copied verbatim into every generated crate.
+
+/// Name below `src/` and text of every file.
+pub(crate) const FILES: &[(&str, &str)] = &[
+    ("coverage.rs", include_str!("../../runtime/src/coverage.rs")),
+    ("front.rs", include_str!("../../runtime/src/front.rs")),
+    ("grid.rs", include_str!("../../runtime/src/grid.rs")),
+    ("lib.rs", include_str!("../../runtime/src/lib.rs")),
+    ("predictor.rs", include_str!("../../runtime/src/predictor.rs")),
+    ("rank.rs", include_str!("../../runtime/src/rank.rs")),
+    ("shape.rs", include_str!("../../runtime/src/shape.rs")),
+    ("tables.rs", include_str!("../../runtime/src/tables.rs")),
+    ("units.rs", include_str!("../../runtime/src/units.rs")),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn list_is_the_folder() {
+        let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/runtime/src");
+        let mut on_disk: Vec<String> = std::fs::read_dir(folder)
+            .unwrap()
+            .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+            .filter(|name| name.ends_with(".rs"))
+            .collect();
+        on_disk.sort();
+        let listed: Vec<&str> = FILES.iter().map(|(name, _)| *name).collect();
+        assert_eq!(listed, on_disk);
+    }
+}
