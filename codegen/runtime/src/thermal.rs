@@ -476,10 +476,16 @@ impl<'a, const N: usize> ThermalController<'a, N> {
         }
     }
 
+    /// The highest clocks that are attainable (see [`crate::attainable`]).
+    pub fn highest_point(&self) -> u16 {
+        let highest = self.tables.throughput.iter().rposition(|r| *r > MicroTokPerS(0));
+        highest.unwrap_or(0) as u16
+    }
+
     /// The point for prefill: the highest clocks, unless they are predicted to reach `T_max`
     /// within the horizon; then the fastest point that is not.
     pub fn prefill_point(&self) -> u16 {
-        let highest = (N as u16).saturating_sub(1);
+        let highest = self.highest_point();
         let forecast = match &self.window {
             Some(window) => self.model.forecast(window),
             None => return highest, // no temperature has been seen yet
