@@ -163,6 +163,19 @@ fn a_dropped_driver_gives_clocks_back() {
 }
 
 #[test]
+fn a_panic_gives_clocks_back() {
+    let world = World::new(Behaviour::Obeys, Behaviour::Obeys);
+    let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+        let mut driver = world.driver();
+        driver.begin_prefill();
+        assert_eq!(world.accel.0.borrow().khz, 1_000_000);
+        std::panic::resume_unwind(Box::new(())); // without the message of `panic!`
+    }));
+    assert!(panicked.is_err());
+    assert_eq!((world.accel.0.borrow().khz, world.mem.0.borrow().khz), (FOUND_KHZ, FOUND_KHZ));
+}
+
+#[test]
 fn what_was_achieved_is_used() {
     let world = World::new(Behaviour::CappedAt(850_000), Behaviour::CappedAt(1_600_000));
     let mut driver = world.driver();
