@@ -169,6 +169,7 @@ pub(crate) fn record(sizes: Sizes, seed: u64) -> Record {
                 worst_percent: Some(round(2.5 * noise(0.6))),
                 reachable_models: sizes.models - i.min(sizes.models - 1) / 2,
                 violations: i / 4,
+                mean_percent_noiseless: Some(0.2 + 0.03 * f64::from(i)),
             })
             .collect(),
         scatter,
