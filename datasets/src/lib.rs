@@ -26,6 +26,7 @@ mod shape;
 mod shape_file;
 mod sheet;
 pub mod survey;
+pub mod synthesize;
 mod table;
 mod table_error;
 mod table_read;

@@ -17,9 +17,9 @@ fn data(name: &str) -> PathBuf {
 
 /// Reads a configuration given as text.
 fn read(json: &str) -> Result<ReadShape, ShapeFileError> {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("config.json");
-    std::fs::write(&path, json).unwrap();
+    std::fs::write(&path, json).expect("a writable folder");
     read_shape(&path)
 }
 

@@ -21,9 +21,9 @@ fn data(name: &str) -> PathBuf {
 }
 
 fn read_bytes(bytes: &[u8]) -> Result<ReadShape, ShapeFileError> {
-    let folder = tempfile::tempdir().unwrap();
+    let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("model.gguf");
-    std::fs::write(&path, bytes).unwrap();
+    std::fs::write(&path, bytes).expect("a writable folder");
     read_shape(&path)
 }
 
