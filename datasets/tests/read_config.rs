@@ -8,6 +8,8 @@ use enerinfer_datasets::{
     NoShape, PerLayer, ReadShape, ShapeFault, ShapeFileError, WeightFormat, describe, read_shape,
     survey,
 };
+use proptest::prelude::*;
+use serde_json::{Value, json};
 
 type TestResult = Result<(), Box<dyn Error>>;
 
@@ -24,8 +26,8 @@ fn read(json: &str) -> Result<ReadShape, ShapeFileError> {
 }
 
 /// A small complete configuration with some keys replaced (`null` removes one's value).
-fn llama_with(changes: &[(&str, serde_json::Value)]) -> String {
-    let mut config = serde_json::json!({
+fn llama_with(changes: &[(&str, Value)]) -> String {
+    let mut config = json!({
         "model_type": "llama", "hidden_size": 2048, "num_hidden_layers": 16,
         "num_attention_heads": 32, "num_key_value_heads": 8, "intermediate_size": 8192,
         "vocab_size": 128_256, "tie_word_embeddings": true,
@@ -55,7 +57,7 @@ fn a_stated_head_size_wins_over_hidden_by_heads() -> TestResult {
         assert_eq!((shape.dims().head_dim, shape.kv_width()), (head_dim, 8 * head_dim));
     }
     // Null is as good as absent.
-    let read = read(&llama_with(&[("head_dim", serde_json::Value::Null)]))?;
+    let read = read(&llama_with(&[("head_dim", Value::Null)]))?;
     assert_eq!(read.shape?.dims().head_dim, 64);
     Ok(())
 }
@@ -80,10 +82,18 @@ fn zero_counts_are_errors_that_name_their_key() {
 }
 
 #[test]
+fn heads_that_do_not_divide_hidden_need_a_head_size() -> TestResult {
+    let error = read(&llama_with(&[("num_attention_heads", 24.into())])).unwrap_err();
+    assert_eq!(error.key(), Some("heads"));
+    assert!(error.to_string().contains("got 24 heads for hidden 2048"), "{error}");
+    let stated = [("num_attention_heads", 24.into()), ("head_dim", 64.into())];
+    assert_eq!(read(&llama_with(&stated))?.shape?.dims().head_dim, 64);
+    Ok(())
+}
+
+#[test]
 fn values_of_wrong_types_are_errors_that_name_their_key() {
-    for wrong in
-        [serde_json::json!("4096"), (-1).into(), 1.5.into(), true.into(), serde_json::json!({})]
-    {
+    for wrong in [json!("4096"), (-1).into(), 1.5.into(), true.into(), json!({})] {
         for key in ["hidden_size", "num_hidden_layers", "num_key_value_heads", "vocab_size"] {
             let error = read(&llama_with(&[(key, wrong.clone())])).unwrap_err();
             assert_eq!(error.key(), Some(key), "{error}");
@@ -94,7 +104,7 @@ fn values_of_wrong_types_are_errors_that_name_their_key() {
     assert_eq!(error.key(), Some("hidden_size"));
     let error = read(&llama_with(&[("tie_word_embeddings", 1.into())])).unwrap_err();
     assert_eq!(error.key(), Some("tie_word_embeddings"));
-    let error = read(&llama_with(&[("text_config", serde_json::json!({"hidden_size": "x"}))]));
+    let error = read(&llama_with(&[("text_config", json!({"hidden_size": "x"}))]));
     assert_eq!(error.unwrap_err().key(), Some("text_config.hidden_size"));
 }
 
@@ -131,7 +141,7 @@ fn a_null_or_absent_ffn_is_four_times_hidden_where_the_family_says_so() -> TestR
     // 354.8 M published for gpt2-medium, its 1 M position embeddings and biases included.
     assert_eq!(shape.total_params() / 1_000_000, 353);
     // Elsewhere a missing size is not guessed.
-    let llama = read(&llama_with(&[("intermediate_size", serde_json::Value::Null)]))?;
+    let llama = read(&llama_with(&[("intermediate_size", Value::Null)]))?;
     assert_eq!(llama.shape, Err(NoShape::Incomplete(vec!["ffn"])));
     Ok(())
 }
@@ -155,17 +165,17 @@ fn nested_language_sizes_come_before_those_of_the_top_level() -> TestResult {
     let d = shape.dims();
     assert_eq!((d.layers, d.hidden, d.head_dim, d.ffn), (40, 3840, 256, 15360));
     assert!(d.tied, "Gemma 3 ties its embeddings unless told otherwise");
-    let inner: serde_json::Value = serde_json::from_str(&llama_with(&[]))?;
+    let inner: Value = serde_json::from_str(&llama_with(&[]))?;
     for name in ["text_config", "language_config", "llm_config"] {
-        let outer = serde_json::json!({
+        let outer = json!({
             "model_type": "vlm", "hidden_size": 99, "num_hidden_layers": 9, name: inner,
         });
         assert_eq!(read(&outer.to_string())?.shape, read(&inner.to_string())?.shape);
     }
-    let twice = serde_json::json!({"thinker_config": {"text_config": inner}});
+    let twice = json!({"thinker_config": {"text_config": inner}});
     assert_eq!(read(&twice.to_string())?.shape, read(&inner.to_string())?.shape);
     // What the nested part lacks is not taken from the vision sizes.
-    let partial = serde_json::json!({"hidden_size": 99, "text_config": {"model_type": "llama"}});
+    let partial = json!({"hidden_size": 99, "text_config": {"model_type": "llama"}});
     assert!(read(&partial.to_string())?.shape.is_err());
     Ok(())
 }
@@ -174,7 +184,7 @@ fn nested_language_sizes_come_before_those_of_the_top_level() -> TestResult {
 fn tied_embeddings_count_once_and_their_product_still_runs() -> TestResult {
     let tied = read(&llama_with(&[("tie_word_embeddings", true.into())]))?;
     let untied = read(&llama_with(&[("tie_word_embeddings", false.into())]))?;
-    let missing = read(&llama_with(&[("tie_word_embeddings", serde_json::Value::Null)]))?;
+    let missing = read(&llama_with(&[("tie_word_embeddings", Value::Null)]))?;
     assert_eq!(missing.shape, untied.shape, "Llama's own default");
     assert!(has_note(&missing, "tie_word_embeddings not stated: false"));
     assert!(!has_note(&tied, "tie_word_embeddings"));
@@ -296,6 +306,14 @@ fn published_sizes_follow_from_public_configurations() -> TestResult {
             Some(17.0),
         ),
         (
+            "Mixtral-8x7B (params.json)",
+            r#"{"dim":4096,"n_layers":32,"head_dim":128,"hidden_dim":14336,"n_heads":32,
+            "n_kv_heads":8,"vocab_size":32000,"tie_word_embeddings":false,
+            "moe":{"num_experts_per_tok":2,"num_experts":8}}"#,
+            46.7,
+            Some(12.9),
+        ),
+        (
             "GPT-OSS-20B",
             r#"{"model_type":"gpt_oss","hidden_size":2880,"num_hidden_layers":24,
             "num_attention_heads":64,"num_key_value_heads":8,"head_dim":64,
@@ -351,14 +369,11 @@ fn shared_experts_count_as_the_survey_counts_them() -> TestResult {
 
 #[test]
 fn hybrids_and_encoders_are_refused_by_name() -> TestResult {
-    let cases: [(&[(&str, serde_json::Value)], &str); 4] = [
+    let cases: [(&[(&str, Value)], &str); 4] = [
         (&[("model_type", "jamba".into())], "jamba"),
         (&[("is_encoder_decoder", true.into())], "is_encoder_decoder"),
         (&[("mamba_d_state", 128.into())], "mamba_d_state"),
-        (
-            &[("layer_types", serde_json::json!(["full_attention", "linear_attention"]))],
-            "linear_attention",
-        ),
+        (&[("layer_types", json!(["full_attention", "linear_attention"]))], "linear_attention"),
     ];
     for (changes, part) in cases {
         let read = read(&llama_with(changes))?;
@@ -367,7 +382,7 @@ fn hybrids_and_encoders_are_refused_by_name() -> TestResult {
         };
         assert!(reason.contains(part), "{reason}");
     }
-    let sliding = serde_json::json!(["sliding_attention", "full_attention"]);
+    let sliding = json!(["sliding_attention", "full_attention"]);
     assert!(read(&llama_with(&[("layer_types", sliding)]))?.shape.is_ok());
     Ok(())
 }
@@ -397,4 +412,44 @@ fn the_description_says_what_is_known_and_what_was_assumed() -> TestResult {
     assert!(text.contains("name              My-Model"), "{text}");
     assert!(text.contains("none: the file does not state layers, hidden"), "{text}");
     Ok(())
+}
+
+/// Any JSON value that a configuration could hold in place of a size.
+fn values() -> impl Strategy<Value = Value> {
+    prop_oneof![
+        Just(Value::Null),
+        any::<bool>().prop_map(Value::from),
+        any::<u64>().prop_map(Value::from),
+        (0u32..64).prop_map(Value::from),
+        any::<f64>().prop_map(Value::from),
+        "[a-z]{0,6}".prop_map(Value::from),
+        prop::collection::vec(0u32..300, 0..20).prop_map(Value::from),
+        (1u32..5000).prop_map(|size| json!({"hidden_size": size, "num_experts": size})),
+    ]
+}
+
+proptest! {
+    /// Whatever stands in a configuration, reading ends with a value or an error.
+    #[test]
+    fn odd_values_never_panic(
+        changes in prop::collection::vec(
+            (
+                prop::sample::select(&[
+                    "hidden_size", "num_hidden_layers", "num_attention_heads", "head_dim",
+                    "num_key_value_heads", "intermediate_size", "vocab_size", "num_experts",
+                    "num_experts_per_tok", "moe_intermediate_size", "n_shared_experts",
+                    "first_k_dense_replace", "moe_layer_freq", "decoder_sparse_step",
+                    "mlp_only_layers", "ffn_multipliers", "ffn_dim_divisor", "expansion_ratio",
+                    "kv_lora_rank", "qk_nope_head_dim", "qk_rope_head_dim", "v_head_dim",
+                    "multi_query", "layer_types", "text_config", "model_type", "n_inner",
+                ][..]),
+                values(),
+            ),
+            1..6,
+        ),
+    ) {
+        if let Ok(read) = read(&llama_with(&changes)) {
+            prop_assert!(!describe(&read).is_empty());
+        }
+    }
 }

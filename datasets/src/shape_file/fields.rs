@@ -115,6 +115,38 @@ pub(super) struct Params {
 }
 
 impl ShapeFields {
+    /// Fills in what follows from the stated sizes by the conventions that all engines share; each
+    /// assumption is added to `notes`.
+    pub(super) fn complete(&mut self, notes: &mut Vec<String>) -> Result<(), ShapeError> {
+        if let Some(latent) = &self.latent {
+            notes.push(
+                "latent attention; the shape has its heads and value size with full keys and values"
+                    .to_owned(),
+            );
+            self.kv_heads.clone_from(&self.heads);
+            self.head_dim = Some(latent.v_head_dim);
+        }
+        if self.kv_heads.is_none() && self.heads.is_some() {
+            notes.push("kv_heads not stated: as many as heads".to_owned());
+            self.kv_heads.clone_from(&self.heads);
+        }
+        if let (None, Some(hidden), Some(PerLayer::Same(heads @ 1..))) =
+            (self.head_dim, self.hidden, &self.heads)
+        {
+            if !hidden.is_multiple_of(*heads) {
+                return Err(ShapeError {
+                    field: "heads",
+                    message: format!(
+                        "must divide hidden unless the head size is stated, got {heads} heads for \
+                         hidden {hidden}"
+                    ),
+                });
+            }
+            self.head_dim = Some(hidden / heads);
+        }
+        Ok(())
+    }
+
     /// Keys and values that one token adds to the cache: `2 · head size · Σ kv heads` over the
     /// layers. `None` if a part is not stated.
     pub fn kv_elements_per_token(&self) -> Option<u64> {

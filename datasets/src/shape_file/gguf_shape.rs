@@ -127,26 +127,9 @@ impl Model<'_> {
         };
         let hidden = self.positive(key::HIDDEN)?;
         let heads = self.nonzero(key::HEADS, blocks, unsupported)?;
-        let mut kv_heads = self.nonzero(key::KV_HEADS, blocks, unsupported)?;
         if heads.is_none() {
             notes.push(format!("{} is missing and is not guessed", self.key(key::HEADS)));
-        } else if kv_heads.is_none() {
-            notes.push("kv_heads not stated: as many as heads".to_owned());
-            kv_heads.clone_from(&heads);
         }
-        let latent = self.latent()?;
-        let head_dim = match &latent {
-            Some(latent) => {
-                notes.push(
-                    "latent attention; the shape has its heads and value size with full keys and \
-                     values"
-                        .to_owned(),
-                );
-                kv_heads.clone_from(&heads);
-                Some(latent.v_head_dim)
-            }
-            None => self.head_dim(hidden, heads.as_ref(), notes)?,
-        };
         let family = self.family(notes);
         let ffn = self.nonzero(key::FFN, blocks, unsupported)?;
         let gated = if tensors.count > 0 {
@@ -173,14 +156,14 @@ impl Model<'_> {
             layers,
             hidden,
             heads,
-            kv_heads,
-            head_dim,
+            kv_heads: self.nonzero(key::KV_HEADS, blocks, unsupported)?,
+            head_dim: self.head_dim(notes)?,
             moe: self.moe(ffn.as_ref(), notes)?,
             ffn,
             vocab: self.vocab(notes)?,
             gated,
             tied,
-            latent,
+            latent: self.latent()?,
         })
     }
 
@@ -211,32 +194,20 @@ impl Model<'_> {
         })
     }
 
-    fn head_dim(
-        &self,
-        hidden: Option<u32>,
-        heads: Option<&PerLayer>,
-        notes: &mut Vec<String>,
-    ) -> Result<Option<u32>, ShapeFault> {
+    fn head_dim(&self, notes: &mut Vec<String>) -> Result<Option<u32>, ShapeFault> {
         let key = self.positive(key::KEY_LENGTH)?;
-        if let (Some(key), Some(value)) = (key, self.positive(key::VALUE_LENGTH)?)
-            && key != value
-        {
-            notes.push(format!("value heads have size {value}; the shape uses the keys' {key}"));
-        }
-        if let (Some(key), Some(local)) = (key, self.whole(".attention.key_length_swa")?)
-            && key != local
-        {
-            notes.push(format!(
-                "heads of sliding-window layers have size {local}; the shape uses {key} in all"
-            ));
-        }
-        Ok(key.or_else(|| match (hidden, heads) {
-            // llama.cpp's own rule for files without the key.
-            (Some(hidden), Some(PerLayer::Same(heads @ 1..))) if hidden.is_multiple_of(*heads) => {
-                Some(hidden / heads)
+        let others = [
+            ("values", self.positive(key::VALUE_LENGTH)?),
+            ("sliding-window layers", self.whole(".attention.key_length_swa")?),
+        ];
+        for (what, other) in others {
+            if let (Some(key), Some(other)) = (key, other)
+                && key != other
+            {
+                notes.push(format!("heads of {what} have size {other}; the shape uses {key}"));
             }
-            _ => None,
-        }))
+        }
+        Ok(key)
     }
 
     fn latent(&self) -> Result<Option<LatentAttention>, ShapeFault> {

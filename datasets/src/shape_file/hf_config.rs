@@ -32,7 +32,7 @@ mod names {
         "num_key_value_heads_per_layer",
         "attn_config.kv_n_heads",
     ];
-    pub(super) const HEAD_DIM: &[&str] = &["head_dim", "kv_channels", "attention_head_size"];
+    pub(super) const HEAD_DIM: &[&str] = &["head_dim", "kv_channels"];
     pub(super) const FFN: &[&str] = &[
         "intermediate_size",
         "n_inner",
@@ -48,7 +48,7 @@ mod names {
         "n_routed_experts",
         "num_experts",
         "moe_num_experts",
-        "moe_config.num_experts",
+        "moe.num_experts",
         "ffn_config.moe_num_experts",
     ];
     pub(super) const ACTIVE_EXPERTS: &[&str] = &[
@@ -59,10 +59,10 @@ mod names {
         "moe_topk",
         "moe_k",
         "top_k_experts",
+        "moe.num_experts_per_tok",
         "ffn_config.moe_top_k",
     ];
-    pub(super) const EXPERT_FFN: &[&str] =
-        &["moe_intermediate_size", "expert_intermediate_size", "moe_ffn_hidden_size"];
+    pub(super) const EXPERT_FFN: &[&str] = &["moe_intermediate_size", "moe_ffn_hidden_size"];
     pub(super) const SHARED_EXPERTS: &[&str] =
         &["n_shared_experts", "num_shared_experts", "num_shared_expert", "moe_num_shared_experts"];
     pub(super) const SHARED_FFN: &[&str] =
@@ -292,28 +292,13 @@ impl<'a> Config<'a> {
         });
         let layers = self.positive(names::LAYERS)?;
         let hidden = self.positive(names::HIDDEN)?;
-        let heads = self.per_layer(names::HEADS, layers)?;
-        let mut kv_heads = self.kv_heads(layers, heads.as_ref(), notes)?;
-        let latent = self.latent()?;
-        let head_dim = match &latent {
-            Some(latent) => {
-                notes.push(
-                    "latent attention; the shape has its heads and value size with full keys and \
-                     values"
-                        .to_owned(),
-                );
-                kv_heads.clone_from(&heads);
-                Some(latent.v_head_dim)
-            }
-            None => self.head_dim(hidden, heads.as_ref(), family, notes)?,
-        };
         let ffn = self.ffn(model_type, hidden, layers, family, notes)?;
         Ok(ShapeFields {
             layers,
             hidden,
-            heads,
-            kv_heads,
-            head_dim,
+            heads: self.per_layer(names::HEADS, layers)?,
+            kv_heads: self.kv_heads(layers)?,
+            head_dim: self.head_dim(family, notes)?,
             moe: self.moe(model_type, layers, ffn.as_ref(), notes)?,
             ffn: match self.positive(&["intermediate_size_mlp"])? {
                 // Llama 4: the plain name is that of the experts.
@@ -326,16 +311,11 @@ impl<'a> Config<'a> {
             },
             gated: family.gated,
             tied: self.tied(top, known, notes)?,
-            latent,
+            latent: self.latent()?,
         })
     }
 
-    fn kv_heads(
-        &self,
-        layers: Option<u32>,
-        heads: Option<&PerLayer>,
-        notes: &mut Vec<String>,
-    ) -> Result<Option<PerLayer>, ShapeFault> {
+    fn kv_heads(&self, layers: Option<u32>) -> Result<Option<PerLayer>, ShapeFault> {
         // Falcon: one head unless the newer decoder is on, whatever num_kv_heads says.
         if self.flag("multi_query")? == Some(true)
             && self.flag("new_decoder_architecture")? != Some(true)
@@ -346,41 +326,18 @@ impl<'a> Config<'a> {
         if self.flag("multi_query_attention")? == Some(true) {
             return Ok(self.positive(&["multi_query_group_num"])?.map(PerLayer::Same));
         }
-        match self.per_layer(names::KV_HEADS, layers)? {
-            None => {
-                if heads.is_some() {
-                    notes.push("kv_heads not stated: as many as heads".to_owned());
-                }
-                Ok(heads.cloned())
-            }
-            stated => Ok(stated),
-        }
+        self.per_layer(names::KV_HEADS, layers)
     }
 
-    fn head_dim(
-        &self,
-        hidden: Option<u32>,
-        heads: Option<&PerLayer>,
-        family: Family,
-        notes: &mut Vec<String>,
-    ) -> Result<Option<u32>, ShapeFault> {
-        if let Some(stated) = self.positive(names::HEAD_DIM)? {
-            return Ok(Some(stated));
-        }
-        if let Some(default) = family.head_dim {
-            notes.push(format!("head size not stated: {default}, the family's default"));
-            return Ok(Some(default));
-        }
-        match (hidden, heads) {
-            (Some(hidden), Some(PerLayer::Same(heads @ 1..))) if hidden.is_multiple_of(*heads) => {
-                Ok(Some(hidden / heads))
+    fn head_dim(&self, family: Family, notes: &mut Vec<String>) -> Result<Option<u32>, ShapeFault> {
+        let stated = self.positive(names::HEAD_DIM)?;
+        Ok(match (stated, family.head_dim) {
+            (None, Some(default)) => {
+                notes.push(format!("head size not stated: {default}, the family's default"));
+                Some(default)
             }
-            (Some(hidden), Some(PerLayer::Same(heads))) => Err(ShapeFault::value(
-                self.key("num_attention_heads"),
-                format!("must divide hidden unless head_dim is given, got {heads} for {hidden}"),
-            )),
-            _ => Ok(None),
-        }
+            _ => stated,
+        })
     }
 
     fn ffn(
@@ -524,6 +481,11 @@ impl<'a> Config<'a> {
     /// Layers of a mixture of experts that have a dense FFN.
     fn dense_layers(&self, layers: Option<u32>) -> Result<u32, ShapeFault> {
         let Some(layers) = layers.filter(|n| *n <= MAX_LAYERS) else { return Ok(0) };
+        // Newer configurations name each layer's FFN.
+        if let Some(Value::Array(kinds)) = self.value("mlp_layer_types") {
+            let dense = kinds.iter().filter(|kind| kind.as_str() == Some("dense")).count();
+            return Ok(u32::try_from(dense).unwrap_or(u32::MAX).min(layers));
+        }
         // DeepSeek: a list of flags, or a period after the first layers.
         if let Some(Value::Array(flags)) = self.value("moe_layer_freq") {
             let dense = flags.iter().filter(|flag| flag.as_u64() == Some(0)).count();

@@ -108,11 +108,15 @@ fn read(path: &Path) -> Result<ReadShape, ShapeFault> {
 
 impl Reading {
     fn resolve(self, path: &Path) -> Result<ReadShape, ShapeFault> {
-        let Reading { fields, mut notes, stored_params, .. } = self;
+        let Reading { mut fields, mut notes, stored_params, .. } = self;
+        let completed = fields.complete(&mut notes);
         let (shape, by_formula) = match self.unsupported {
-            // The formula does not describe such layers.
+            // Neither the conventions nor the formula describe such layers.
             Some(reason) => (Err(NoShape::Unsupported(reason)), None),
-            None => (fields.to_shape(stored_params, &mut notes)?, fields.params()),
+            None => {
+                completed?;
+                (fields.to_shape(stored_params, &mut notes)?, fields.params())
+            }
         };
         let total_params = stored_params.or(by_formula.map(|p| p.total));
         let idle = by_formula.map_or(0, |p| p.idle);
