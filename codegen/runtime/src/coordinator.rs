@@ -110,10 +110,10 @@ impl<'a, const N: usize> Coordinator<'a, N> {
 
     /// A prompt is being processed.
     pub fn begin_prefill(&mut self, now: Micros) -> Option<u16> {
-        let highest = self.energy.begin_prefill();
+        self.energy.begin_prefill();
         self.watch(now);
         let point = match self.thermal.policy() {
-            thermal::Policy::Paper => highest,
+            thermal::Policy::Paper => self.thermal.highest_point(),
             thermal::Policy::Default => self.default_point(),
         };
         self.want(point)

@@ -158,10 +158,10 @@ impl<'a, const N: usize> EnergyController<'a, N> {
         }
     }
 
-    /// A prompt is being processed: the highest clocks (Algorithm 2, line 2), whatever the front.
-    pub fn begin_prefill(&mut self) -> u16 {
+    /// A prompt is being processed: no choice of this controller's. The highest clocks run
+    /// (Algorithm 2, line 2).
+    pub fn begin_prefill(&mut self) {
         self.phase = Phase::Prefill;
-        (N as u16).saturating_sub(1)
     }
 
     /// The first token is out: the most efficient entry predicted faster than `qoe` (lines 1, 3).

@@ -22,8 +22,13 @@ const STUCK_UC: i64 = 2_000_000;
 /// The QoE is given up when its coolest point is predicted to reach the threshold this soon:
 /// half the horizon, where the cost of Algorithm 1 changes its sign too.
 const IMMINENT_MS: u32 = HORIZON_MS / 2;
-/// The default policy returns to the energy-aware choice this far below `T_pre`.
+/// The default policy returns to the energy-aware choice this far below `T_pre`, and to the QoE
+/// this far below `T_max`.
 const HYSTERESIS: MilliCelsius = MilliCelsius(500);
+
+fn below(t: MilliCelsius) -> MilliCelsius {
+    MilliCelsius(t.0.saturating_sub(HYSTERESIS.0))
+}
 
 /// How points are chosen while hot, and when control returns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -293,8 +298,7 @@ impl<'a, const N: usize> ThermalController<'a, N> {
         let t_n = self.predict(&forecast, at.current);
         let t_energy = self.predict(&forecast, at.energy_choice);
         self.predicted = Some(t_n);
-        let stay = self.mode == Mode::ThermalAware
-            && t_energy.0 >= self.config.t_pre.0.saturating_sub(HYSTERESIS.0);
+        let stay = self.mode == Mode::ThermalAware && t_energy >= below(self.config.t_pre);
         let begin = t_n.max(t_energy) >= self.config.t_max
             || (t_energy >= self.config.t_pre && !self.is_sustainable(at.energy_choice));
         if stay || begin {
@@ -401,13 +405,20 @@ impl<'a, const N: usize> ThermalController<'a, N> {
         if !imminent && !self.qoe_given_up {
             return (coolest, false);
         }
-        (self.fastest_safe(forecast), true)
+        (self.fastest_safe(forecast, at.current), true)
     }
 
-    /// The fastest point that is not predicted to reach `T_max`, else the coolest.
-    fn fastest_safe(&self, forecast: &Forecast) -> u16 {
+    /// The fastest point that is not predicted to reach `T_max`, else the coolest. Points hotter
+    /// than `current` must stay further below, so that the choice does not swing.
+    fn fastest_safe(&self, forecast: &Forecast, current: u16) -> u16 {
         let all = MicroTokPerS(0);
-        let safe = self.candidates(all).filter(|p| self.crossing_ms(forecast, *p).is_none());
+        let running = self.heat(current);
+        let safe = self.candidates(all).filter(|point| {
+            let heat = self.heat(*point);
+            let ceiling = self.config.t_max;
+            let ceiling = if heat > running { below(ceiling) } else { ceiling };
+            forecast.line(heat).crossing_ms(ceiling, HORIZON_MS).is_none()
+        });
         safe.max_by_key(|p| self.throughput(*p)).unwrap_or_else(|| self.coolest(all))
     }
 
@@ -422,9 +433,11 @@ impl<'a, const N: usize> ThermalController<'a, N> {
         at: Situation,
     ) -> Option<u16> {
         let t_max = self.config.t_max;
+        let ceiling = if self.qoe_given_up { below(t_max) } else { t_max };
         let eligible = |point: &u16| {
+            let line = forecast.line(self.heat(*point));
             self.throughput(*point) >= qoe.max(MicroTokPerS(1))
-                && self.crossing_ms(forecast, *point).is_none()
+                && line.crossing_ms(ceiling, HORIZON_MS).is_none()
         };
         let limit = |t| self.model.sustainable_power(t, HORIZON_MS).unwrap_or_default();
         let sustainable = limit(t_max);
@@ -463,17 +476,23 @@ impl<'a, const N: usize> ThermalController<'a, N> {
         }
     }
 
+    /// The highest clocks that are attainable (see [`crate::attainable`]).
+    pub fn highest_point(&self) -> u16 {
+        let highest = self.tables.throughput.iter().rposition(|r| *r > MicroTokPerS(0));
+        highest.unwrap_or(0) as u16
+    }
+
     /// The point for prefill: the highest clocks, unless they are predicted to reach `T_max`
     /// within the horizon; then the fastest point that is not.
     pub fn prefill_point(&self) -> u16 {
-        let highest = (N as u16).saturating_sub(1);
+        let highest = self.highest_point();
         let forecast = match &self.window {
             Some(window) => self.model.forecast(window),
             None => return highest, // no temperature has been seen yet
         };
         match self.crossing_ms(&forecast, highest) {
             None => highest,
-            Some(_) => self.fastest_safe(&forecast),
+            Some(_) => self.fastest_safe(&forecast, highest),
         }
     }
 

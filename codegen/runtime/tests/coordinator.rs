@@ -3,6 +3,7 @@
 mod common;
 
 use common::{on_device, phone, thermal_model, Engine, Thermal, POINTS};
+use enerinfer_runtime::attainable::keep_attainable;
 use enerinfer_runtime::coordinator::{Config, Coordinator, Fronts};
 use enerinfer_runtime::tables::Tables;
 use enerinfer_runtime::temperature::MilliCelsius;
@@ -129,6 +130,8 @@ proptest! {
         };
         let out = run(&tables, &model, config, &s);
         prop_assert!(out.hottest_c < 42.5, "{out:?}");
+        // At most one change in 10 seconds, even riding along the threshold.
+        prop_assert!(out.changes <= 360, "{out:?}");
     }
 }
 
@@ -215,6 +218,13 @@ fn prefill_runs_at_the_highest_clocks_unless_near_the_threshold() {
     assert!(near.is_some() && near < Some(11), "{near:?}");
     let mut control = Coordinator::new(&tables, &fronts, &model, Config::default());
     assert_eq!(control.begin_prefill(Micros(1)), Some(11), "no reading yet");
+    // A cap takes the upper memory level away.
+    let mut capped = phone();
+    keep_attainable(&mut capped, |point| point < 9);
+    for config in [PAPER, Config::default()] {
+        let mut control = Coordinator::new(&capped, &fronts, &model, config);
+        assert_eq!(control.begin_prefill(Micros(1)), Some(8));
+    }
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! A device for the controllers' tests: per-token times, interference, a two-node thermal model.
 //! It is a test double, not one of the calibrated simulated devices.
-#![allow(dead_code, unreachable_pub, missing_docs)] // every test file uses a part of it
+#![allow(dead_code, unreachable_pub, missing_docs, clippy::unwrap_used)] // every test file uses a part of it
 
 use enerinfer_runtime::tables::Tables;
 use enerinfer_runtime::time::Micros;
