@@ -40,7 +40,10 @@ impl TextTable {
     /// Index of a column that must be there.
     pub fn require(&self, name: &str) -> Result<usize, Error> {
         self.column(name).ok_or_else(|| {
-            Error::invalid(format!("column `{name}` is missing; there are {}", self.header.join(", ")))
+            Error::invalid(format!(
+                "column `{name}` is missing; there are {}",
+                self.header.join(", ")
+            ))
         })
     }
 

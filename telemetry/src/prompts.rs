@@ -88,11 +88,12 @@ const SHORT_E2E: &str = "INFO identity broken: end-to-end latency below the sum 
 /// # Errors
 /// A required column is missing: start and end time, prefill time.
 pub fn read_prompts(table: &TextTable) -> Result<(Vec<Prompt>, Tally), Error> {
-    let columns = Columns::new(table)?;
+    let columns = Columns::from_names(|name| table.column(name))
+        .map_err(|e| Error::invalid(format!("{e}; there are {}", table.header.join(", "))))?;
     let mut tally = Tally::default();
     let mut prompts = Vec::new();
     for row in 0..table.rows.len() {
-        match columns.prompt(table, row) {
+        match columns.prompt_from(row + 1, &|c| table.rows[row][c].as_bytes()) {
             Ok((prompt, repairs)) => {
                 tally.accept(&repairs);
                 prompts.push(prompt);
@@ -106,7 +107,9 @@ pub fn read_prompts(table: &TextTable) -> Result<(Vec<Prompt>, Tally), Error> {
     Ok((prompts, tally))
 }
 
-struct Columns {
+/// Where the quantities stand in a table.
+#[derive(Clone, Debug)]
+pub(crate) struct Columns {
     start: usize,
     end: usize,
     prefill: usize,
@@ -126,9 +129,11 @@ const OUTPUT: usize = 11;
 const COUNTERS: usize = 12;
 
 impl Columns {
-    fn new(table: &TextTable) -> Result<Self, Error> {
-        let any = |names: &[&str]| names.iter().find_map(|n| table.column(n));
-        let require = |names: &[&str]| any(names).map_or_else(|| table.require(names[0]), Ok);
+    pub(crate) fn from_names(find: impl Fn(&str) -> Option<usize>) -> Result<Self, Error> {
+        let any = |names: &[&str]| names.iter().find_map(|n| find(n));
+        let require = |names: &[&str]| {
+            any(names).ok_or_else(|| Error::invalid(format!("column `{}` is missing", names[0])))
+        };
         let optional: [&[&str]; 16] = [
             &["tokenization_time"],
             &["time_to_first_token", "ttft_s", "ttft"],
@@ -156,34 +161,38 @@ impl Columns {
         })
     }
 
-    fn prompt(
+    pub(crate) fn prompt_from<'a>(
         &self,
-        table: &TextTable,
         row: usize,
+        cell: &dyn Fn(usize) -> &'a [u8],
     ) -> Result<(Prompt, Vec<&'static str>), &'static str> {
-        let cells = &table.rows[row];
         let time = |c: usize| {
-            let unit = cells[c].trim().parse::<i64>().ok().map(|_| TimeUnit::Nanos);
-            match parse_stamp(cells[c].as_bytes(), unit) {
+            let text = cell(c).trim_ascii();
+            let whole = !text.is_empty() && text.iter().all(u8::is_ascii_digit);
+            match parse_stamp(text, whole.then_some(TimeUnit::Nanos)) {
                 Some(Stamp::Utc(ns)) => Ok(ns),
                 Some(_) => Err("start or end time has no zone"),
                 None => Err("start or end time cannot be read"),
             }
         };
-        let get = |i: usize| self.optional[i].and_then(|c| table.number(row, c));
-        let counters = match (get(COUNTERS), get(COUNTERS + 1), get(COUNTERS + 2), get(COUNTERS + 3)) {
-            (Some(prompt_eval_ms), Some(eval_ms), Some(n_prompt_eval), Some(n_eval)) => {
-                Some(EngineCounters { prompt_eval_ms, eval_ms, n_prompt_eval, n_eval })
-            }
-            _ => None,
-        };
+        let number = |c: usize| crate::text::float(cell(c).trim_ascii());
+        let get = |i: usize| self.optional[i].and_then(number);
+        let counters =
+            match (get(COUNTERS), get(COUNTERS + 1), get(COUNTERS + 2), get(COUNTERS + 3)) {
+                (Some(prompt_eval_ms), Some(eval_ms), Some(n_prompt_eval), Some(n_eval)) => {
+                    Some(EngineCounters { prompt_eval_ms, eval_ms, n_prompt_eval, n_eval })
+                }
+                _ => None,
+            };
         let p = Prompt {
-            row: row + 1,
+            row,
             start_ns: time(self.start)?,
             end_ns: time(self.end)?,
-            model: self.model.map_or_else(String::new, |c| cells[c].clone()),
+            model: self
+                .model
+                .map_or_else(String::new, |c| String::from_utf8_lossy(cell(c)).into_owned()),
             tokenization_s: get(TOKENIZATION).unwrap_or(0.0),
-            prefill_s: table.number(row, self.prefill).ok_or("prefill time is not a number")?,
+            prefill_s: number(self.prefill).ok_or("prefill time is not a number")?,
             ttft_s: get(TTFT),
             generation_s: get(GENERATION),
             generation_var: get(GENERATION + 1),
@@ -197,8 +206,7 @@ impl Columns {
             output_tokens: get(OUTPUT),
             counters,
         };
-        check(&p)
-            .map(|repairs| (p, repairs))
+        check(&p).map(|repairs| (p, repairs))
     }
 }
 
@@ -208,8 +216,14 @@ fn check(p: &Prompt) -> Result<Vec<&'static str>, &'static str> {
         return Err("the prompt ends before it starts");
     }
     let durations = [
-        Some(p.tokenization_s), Some(p.prefill_s), p.ttft_s, p.generation_s, p.detokenization_s,
-        p.itl_s, p.end_to_end_s, p.total_generation_s,
+        Some(p.tokenization_s),
+        Some(p.prefill_s),
+        p.ttft_s,
+        p.generation_s,
+        p.detokenization_s,
+        p.itl_s,
+        p.end_to_end_s,
+        p.total_generation_s,
     ];
     if durations.iter().flatten().any(|d| *d < 0.0) {
         return Err("a duration is negative");

@@ -153,10 +153,9 @@ fn lookup(zone: &TimeZone, civil_ns: i64) -> Offsets {
     match zone.to_ambiguous_timestamp(civil).offset() {
         AmbiguousOffset::Unambiguous { offset } => same(offset.seconds()),
         AmbiguousOffset::Gap { before, .. } => same(before.seconds()),
-        AmbiguousOffset::Fold { before, after } => Offsets {
-            first_s: i64::from(before.seconds()),
-            second_s: i64::from(after.seconds()),
-        },
+        AmbiguousOffset::Fold { before, after } => {
+            Offsets { first_s: i64::from(before.seconds()), second_s: i64::from(after.seconds()) }
+        }
     }
 }
 
@@ -271,7 +270,8 @@ pub fn parse_stamp(s: &[u8], unit: Option<TimeUnit>) -> Option<Stamp> {
         return None;
     }
     let year = i16::from(two(s, 0)?) * 100 + i16::from(two(s, 2)?);
-    let seconds = civil_seconds(year, two(s, 5)?, two(s, 8)?, two(s, 11)?, two(s, 14)?, two(s, 17)?)?;
+    let seconds =
+        civil_seconds(year, two(s, 5)?, two(s, 8)?, two(s, 11)?, two(s, 14)?, two(s, 17)?)?;
     let mut rest = &s[19..];
     let mut ns = seconds * NS;
     if let Some((b'.' | b',', r)) = rest.split_first() {
@@ -376,17 +376,17 @@ mod tests {
         for s in ["", "x", "2026-13-01T00:00:00", "2026-02-30 00:00:00", "13-15-2025 10:00:00"] {
             assert_eq!(parse_stamp(s.as_bytes(), None), None, "{s}");
         }
-        assert_eq!(
-            parse_stamp(b"10.5", Some(TimeUnit::Seconds)),
-            Some(Stamp::Utc(10_500_000_000))
-        );
+        assert_eq!(parse_stamp(b"10.5", Some(TimeUnit::Seconds)), Some(Stamp::Utc(10_500_000_000)));
     }
 
     #[test]
     fn zones_are_named_or_refused() {
-        for (given, name) in
-            [("UTC", "UTC"), ("-04:00", "-04:00"), ("+0545", "+05:45"), ("Asia/Tokyo", "Asia/Tokyo")]
-        {
+        for (given, name) in [
+            ("UTC", "UTC"),
+            ("-04:00", "-04:00"),
+            ("+0545", "+05:45"),
+            ("Asia/Tokyo", "Asia/Tokyo"),
+        ] {
             assert_eq!(Zone::parse(given).unwrap().name(), name);
         }
         assert!(Zone::parse("Boston").is_err());

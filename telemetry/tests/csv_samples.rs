@@ -1,4 +1,7 @@
 //! Sampled telemetry in CSV as users' tools write it; sources in `data/README.md`.
+#![allow(clippy::unwrap_used)] // a test's way to fail
+
+#![allow(clippy::unwrap_used)] // a test's way to fail
 
 use enerinfer_telemetry::csv_samples::{ColumnMap, CsvOptions, CsvSamples};
 use enerinfer_telemetry::{Row, SampleReader, Stamp, Tally, channel};
@@ -82,8 +85,10 @@ fn ina3221_by_hwmon_names_and_by_rail_names() {
 
 #[test]
 fn byte_order_mark_and_crlf_do_not_hide_the_first_column() {
-    let (n, rows, _) =
-        read(include_bytes!("data/cases/csv/bom_crlf.csv"), "gpu_mhz=gpu_freq_mhz,total_mw=power_mw");
+    let (n, rows, _) = read(
+        include_bytes!("data/cases/csv/bom_crlf.csv"),
+        "gpu_mhz=gpu_freq_mhz,total_mw=power_mw",
+    );
     assert_eq!(rows.len(), 2);
     assert_eq!(value(&n, &rows[1], "gpu_mhz"), Some(1300.0));
     assert_eq!(value(&n, &rows[1], "total_mw"), Some(42000.0));

@@ -1,4 +1,7 @@
 //! The default fusion: what it promises, on users' cases and on random logs.
+#![allow(clippy::unwrap_used)] // a test's way to fail
+
+#![allow(clippy::unwrap_used)] // a test's way to fail
 
 use enerinfer_telemetry::fuse::{
     Boundary, FuseOptions, Fused, NegativePower, WindowFlag, fuse, infer_zone,
@@ -72,7 +75,8 @@ fn energy(f: &Fused, i: usize) -> [Option<f64>; 3] {
 
 #[test]
 fn a_prefill_shorter_than_the_sampling_period_has_no_mean_and_is_not_dropped() {
-    let info = TextTable::read(&include_bytes!("data/cases/csv/INFO_short_prefill.csv")[..]).unwrap();
+    let info =
+        TextTable::read(&include_bytes!("data/cases/csv/INFO_short_prefill.csv")[..]).unwrap();
     let (prompts, tally) = read_prompts(&info).unwrap();
     assert_eq!((prompts.len(), tally.refused), (2, 0));
     let t0 = prompts[0].start_ns;
@@ -111,11 +115,8 @@ fn a_sample_before_the_window_is_not_attached_to_it() {
 
 #[test]
 fn overlapping_prompts_are_named_and_get_nothing() {
-    let prompts = vec![
-        prompt(1, 0, S, 5 * S),
-        prompt(2, 4 * S, S, 8 * S),
-        prompt(3, 8 * S, S, 9 * S),
-    ];
+    let prompts =
+        vec![prompt(1, 0, S, 5 * S), prompt(2, 4 * S, S, 8 * S), prompt(3, 8 * S, S, 9 * S)];
     let log: Vec<(i64, f64)> = (0..20).map(|k| (k * S / 2, 1000.0)).collect();
     let f = fuse(prompts, &mut Log::utc(&log), &options()).unwrap();
     let flagged: Vec<bool> =
@@ -138,7 +139,9 @@ fn energy_is_integrated_over_real_times_not_a_nominal_interval() {
     let f = fuse(vec![prompt(1, 0, S, 31 * S)], &mut Log::utc(&gap), &options()).unwrap();
     let whole = f.prompts[0].whole();
     assert_eq!(whole.energy_j(0), Some((2.0, 2.0 / 31.0)));
-    assert!(f.prompts[0].window_flags(&whole, Some(0), &options()).contains(&WindowFlag::PartlyCovered));
+    assert!(
+        f.prompts[0].window_flags(&whole, Some(0), &options()).contains(&WindowFlag::PartlyCovered)
+    );
 }
 
 #[test]
@@ -163,7 +166,8 @@ fn the_zone_is_inferred_checked_or_asked_for() {
         .map(|i| prompt(i, (start + 60 * i as i64) * S, S, (start + 60 * i as i64 + 50) * S))
         .collect();
     // A log in New York summer time, from just before to just after the run.
-    let log = |offset: i64, slack: i64| civil_log(start + offset - slack, start + offset + 600 + slack);
+    let log =
+        |offset: i64, slack: i64| civil_log(start + offset - slack, start + offset + 600 + slack);
     let fit = infer_zone(&prompts, &mut log(-4 * 3600, 30)).unwrap();
     assert_eq!((fit.zone.name().as_str(), fit.covered), ("-04:00", 1.0));
     let fit = infer_zone(&prompts, &mut log(5 * 3600 + 2700, 30)).unwrap();
@@ -207,7 +211,9 @@ fn published_figures_show_the_missing_synchronisation() {
             let get = |name: &str| {
                 let row = (0..t.rows.len())
                     .find(|&r| {
-                        t.rows[r][model] == m && t.rows[r][backend] == b && t.rows[r][metric] == name
+                        t.rows[r][model] == m
+                            && t.rows[r][backend] == b
+                            && t.rows[r][metric] == name
                     })
                     .unwrap();
                 (t.number(row, mean).unwrap() / 1e3, t.number(row, std).unwrap() / 1e3)
@@ -223,7 +229,11 @@ fn published_figures_show_the_missing_synchronisation() {
                 deviations_s: Some([g, d, get("mean_inter_token_latency").1]),
             }
             .assess();
-            assert_eq!(verdict.evidence.len(), if b == "hf" { 3 } else { 0 }, "{b} {m} {verdict:?}");
+            assert_eq!(
+                verdict.evidence.len(),
+                if b == "hf" { 3 } else { 0 },
+                "{b} {m} {verdict:?}"
+            );
             assert_eq!(verdict.unsynchronised(), b == "hf");
             checked += 1;
         }
@@ -240,8 +250,7 @@ fn unsynchronised_records_are_split_at_the_first_token() {
     };
     let hf = read("results_hf_orin/INFO_Qwen2.5-1.5B_torch.bfloat16_.csv");
     let token = hf[0].first_token_ns().unwrap();
-    let log: Vec<(i64, f64)> =
-        (0..100).map(|k| (hf[0].start_ns + k * S / 20, 1000.0)).collect();
+    let log: Vec<(i64, f64)> = (0..100).map(|k| (hf[0].start_ns + k * S / 20, 1000.0)).collect();
     let f = fuse(hf.clone(), &mut Log::utc(&log), &options()).unwrap();
     assert_eq!(f.prompts[0].decode.start_ns, token);
     assert!(f.prompts[0].flags.contains(&WindowFlag::UnsynchronisedTimers));

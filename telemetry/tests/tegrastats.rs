@@ -1,4 +1,7 @@
 //! Every board and JetPack that users have sent logs of; sources in `data/README.md`.
+#![allow(clippy::unwrap_used)] // a test's way to fail
+
+#![allow(clippy::unwrap_used)] // a test's way to fail
 
 use enerinfer_telemetry::tegrastats::{Board, PowerTotal, Tegrastats};
 use enerinfer_telemetry::{Clock, Row, SampleReader, Stamp, Zone, channel};
@@ -133,10 +136,7 @@ fn xavier_sums_its_rails_with_and_without_units() {
         assert_eq!(log.get(row, "total_mw"), Some(18150.0));
         assert_eq!(log.get(row, "gpu_mhz"), Some(1377.0));
     }
-    assert_eq!(
-        Board::XavierAgx.total().to_string(),
-        "sum:GPU+CPU+SOC+CV+VDDRQ+SYS5V"
-    );
+    assert_eq!(Board::XavierAgx.total().to_string(), "sum:GPU+CPU+SOC+CV+VDDRQ+SYS5V");
     assert_ne!(Board::XavierAgx.total(), Board::OrinAgx.total());
     assert_eq!(Board::Nx.total(), PowerTotal::Input("VDD_IN"));
 }
@@ -155,8 +155,7 @@ fn absent_nvml_is_no_value() {
 fn the_hour_that_stands_twice_runs_on() {
     let log = log!("orin_agx_dst.log");
     let mut clock = Clock::new(Zone::parse("America/New_York").unwrap());
-    let utc: Vec<i64> =
-        log.rows.iter().map(|r| clock.resolve(r.stamp).unwrap()).collect();
+    let utc: Vec<i64> = log.rows.iter().map(|r| clock.resolve(r.stamp).unwrap()).collect();
     assert_eq!(utc[1] - utc[0], 1_000_000_000);
     assert_eq!(utc[2] - utc[1], 1_000_000_000);
 }

@@ -1,4 +1,5 @@
 //! Rules of the house that no single crate can check.
+#![allow(clippy::unwrap_used)] // a test's way to fail
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -74,8 +75,7 @@ fn train_builds_without_polars() {
 
 /// Text files that git tracks.
 fn tracked() -> Vec<(String, String)> {
-    let output =
-        Command::new("git").args(["ls-files", "-z"]).current_dir(root()).output().unwrap();
+    let output = Command::new("git").args(["ls-files", "-z"]).current_dir(root()).output().unwrap();
     assert!(output.status.success(), "this suite runs in a checkout");
     String::from_utf8(output.stdout)
         .unwrap()
@@ -108,8 +108,9 @@ fn every_workspace_dependency_says_what_it_is_for() {
 #[test]
 fn no_unfinished_work_is_committed() {
     // Built from pieces, so that this file does not name them.
-    let marks: Vec<String> =
-        [("to", "do!("), ("unimple", "mented!("), ("#[ig", "nore")].map(|(a, b)| format!("{a}{b}")).into();
+    let marks: Vec<String> = [("to", "do!("), ("unimple", "mented!("), ("#[ig", "nore")]
+        .map(|(a, b)| format!("{a}{b}"))
+        .into();
     for (name, text) in tracked().iter().filter(|(name, _)| name.ends_with(".rs")) {
         for mark in &marks {
             assert!(!text.contains(mark.as_str()), "{name} has {mark}");
@@ -121,8 +122,16 @@ fn no_unfinished_work_is_committed() {
 fn the_lists_of_packages_in_the_readme_are_complete() {
     let readme = std::fs::read_to_string(root().join("README.md")).unwrap();
     for package in [
-        "linfa", "linfa-trees", "smartcore", "ndarray", "polars", "rand", "rayon", "serde",
-        "bincode", "argmin",
+        "linfa",
+        "linfa-trees",
+        "smartcore",
+        "ndarray",
+        "polars",
+        "rand",
+        "rayon",
+        "serde",
+        "bincode",
+        "argmin",
     ] {
         assert!(readme.contains(&format!("| `{package}` |")), "{package} is not in the table");
     }

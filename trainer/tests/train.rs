@@ -1,4 +1,5 @@
 //! The whole job, small: what it writes, that it is repeatable, and how it ends on bad input.
+#![allow(clippy::unwrap_used)] // a test's way to fail
 
 mod common;
 

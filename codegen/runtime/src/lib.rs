@@ -20,16 +20,29 @@
 #![no_std]
 #![forbid(unsafe_code)]
 
+pub mod attainable;
+pub mod coordinator;
 pub mod coverage;
+pub mod driver;
+pub mod energy;
 pub mod front;
 pub mod grid;
+pub mod hal;
 /// What was trained: generated files.
 pub mod model;
 pub mod predictor;
+pub mod qoe;
 pub mod rank;
+pub mod sensor;
 pub mod shape;
 pub mod tables;
+pub mod temperature;
+pub mod thermal;
+pub mod thermal_model;
+pub mod time;
 pub mod units;
+pub mod votes;
+pub mod window;
 
 pub use coverage::{Coverage, Feature};
 pub use front::{Front, FrontEntry};

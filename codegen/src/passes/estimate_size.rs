@@ -30,6 +30,19 @@ mod value {
 /// Bytes per distinct threshold in the tables by which ranks are found.
 const BYTES_PER_THRESHOLD: u64 = 4;
 
+/// Tenths of a byte per leaf of a tree that is not known yet, parts and selections included: the
+/// median of the same predictors (8.9 to 13 bytes).
+const LEAF_OF_UNKNOWN: u64 = 104;
+
+/// [`estimate_bytes`] before the forest exists: from its leaves, and the number of thresholds
+/// that its training data allow at most.
+pub fn estimate_bytes_of(trees: u64, leaves: u64, most_thresholds: u64) -> u64 {
+    // Every tree is binary: one leaf more than splits.
+    let thresholds = leaves.saturating_sub(trees).min(most_thresholds);
+    (grid::PREDICTOR.saturating_add(leaves.saturating_mul(LEAF_OF_UNKNOWN)) / 10)
+        .saturating_add(BYTES_PER_THRESHOLD.saturating_mul(thresholds))
+}
+
 /// What lies below a node, shared subtrees counted as often as they are reached.
 #[derive(Clone, Copy, Default)]
 struct Below {

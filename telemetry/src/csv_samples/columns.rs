@@ -1,6 +1,6 @@
 //! What a CSV column holds: from its name, its unit, or the user's map.
 
-use crate::{Error, Quantity, TimeUnit};
+use crate::{Channel, Error, Quantity, TimeUnit};
 
 /// One entry of a [`ColumnMap`]: `channel=column[:unit]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,7 +57,9 @@ impl ColumnMap {
             if let Some(u) = &unit
                 && unit_of(u).is_none()
             {
-                return Err(Error::invalid(format!("unit `{u}` of column `{column}` is not known")));
+                return Err(Error::invalid(format!(
+                    "unit `{u}` of column `{column}` is not known"
+                )));
             }
             map.columns.push(Mapping {
                 channel: channel.trim().to_owned(),
@@ -140,8 +142,18 @@ const NVML: [(&str, &str, &str); 27] = [
 ];
 
 const TIME_NAMES: [&str; 12] = [
-    "timestamp", "time", "t", "ts", "t_s", "time_s", "datetime", "date_time", "t_ms", "time_ms",
-    "timestamp_ns", "t_ns",
+    "timestamp",
+    "time",
+    "t",
+    "ts",
+    "t_s",
+    "time_s",
+    "datetime",
+    "date_time",
+    "t_ms",
+    "time_ms",
+    "timestamp_ns",
+    "t_ns",
 ];
 
 /// Unit of a numeric time column by its name.
@@ -167,6 +179,27 @@ pub(super) fn split_unit(header: &str) -> (&str, Option<&str>) {
         }
     }
     (h, None)
+}
+
+/// A column for readers of other forms.
+pub(crate) enum Recognised {
+    /// The time, with its unit if the name says.
+    Time(Option<TimeUnit>),
+    /// A channel and the factor to its unit.
+    Value(Channel, f64),
+    /// Anything else.
+    Other,
+}
+
+/// Recognises a key of another form of table.
+pub(crate) fn recognise_column(name: &str) -> Recognised {
+    match recognise(name) {
+        Kind::Time => Recognised::Time(time_unit(name)),
+        Kind::Value { channel, quantity, scale } => {
+            Recognised::Value(Channel { name: channel, quantity }, scale)
+        }
+        _ => Recognised::Other,
+    }
 }
 
 /// Recognises a column by its name.
@@ -229,10 +262,30 @@ fn hwmon(lower: &str) -> Option<Kind> {
 }
 
 const SUFFIXES: [(&str, &str); 24] = [
-    ("w", "W"), ("mw", "mW"), ("uw", "uW"), ("watts", "W"), ("watt", "W"), ("hz", "Hz"),
-    ("khz", "kHz"), ("mhz", "MHz"), ("ghz", "GHz"), ("c", "C"), ("mc", "mC"), ("pct", "%"),
-    ("percent", "%"), ("load", "%"), ("mb", "MB"), ("mib", "MiB"), ("j", "J"), ("mj", "mJ"),
-    ("uj", "uJ"), ("mv", "mV"), ("v", "V"), ("ma", "mA"), ("a", "A"), ("util", "%"),
+    ("w", "W"),
+    ("mw", "mW"),
+    ("uw", "uW"),
+    ("watts", "W"),
+    ("watt", "W"),
+    ("hz", "Hz"),
+    ("khz", "kHz"),
+    ("mhz", "MHz"),
+    ("ghz", "GHz"),
+    ("c", "C"),
+    ("mc", "mC"),
+    ("pct", "%"),
+    ("percent", "%"),
+    ("load", "%"),
+    ("mb", "MB"),
+    ("mib", "MiB"),
+    ("j", "J"),
+    ("mj", "mJ"),
+    ("uj", "uJ"),
+    ("mv", "mV"),
+    ("v", "V"),
+    ("ma", "mA"),
+    ("a", "A"),
+    ("util", "%"),
 ];
 
 fn suffix_unit(lower: &str) -> Option<&'static str> {

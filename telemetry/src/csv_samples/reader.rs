@@ -306,8 +306,7 @@ fn number(cell: &[u8], quantity: Quantity, scale: f64, repairs: &mut Vec<&'stati
 
 /// The delimiter of the header line.
 fn sniff(input: &mut impl BufRead) -> Result<u8, Error> {
-    let start =
-        input.fill_buf().map_err(|e| Error::io(std::path::Path::new("input"), e))?;
+    let start = input.fill_buf().map_err(|e| Error::io(std::path::Path::new("input"), e))?;
     let line = start.split(|&b| b == b'\n').next().unwrap_or(start);
     let count = |d: u8| line.iter().filter(|&&b| b == d).count();
     Ok([b',', b';', b'\t', b'|'].into_iter().max_by_key(|&d| (count(d), d == b',')).unwrap_or(b','))

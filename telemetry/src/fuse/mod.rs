@@ -9,6 +9,6 @@ mod engine;
 mod zone;
 
 pub use engine::{
-    Boundary, Fused, FusedPrompt, FuseOptions, NegativePower, Series, WindowFlag, WindowStats, fuse,
+    Boundary, FuseOptions, Fused, FusedPrompt, NegativePower, Series, WindowFlag, WindowStats, fuse,
 };
 pub use zone::{ZoneFit, infer_zone};

@@ -78,6 +78,15 @@ impl HydraPlatform {
         }
     }
 
+    /// What `total_power_mw` adds up; equal texts are comparable.
+    pub fn total_definition(self) -> &'static str {
+        match self {
+            HydraPlatform::Xavier => "hydra:GPU+CPU+SYS5V",
+            HydraPlatform::Orin => "hydra:VDD_GPU_SOC+VDD_CPU_CV+VIN_SYS_5V0",
+            HydraPlatform::Thor => "hydra:VDD_GPU+VDD_CPU_SOC_MSS+VIN_SYS_5V0",
+        }
+    }
+
     /// GPU clusters whose clocks are printed.
     pub fn clusters(self) -> usize {
         match self {
@@ -127,8 +136,7 @@ impl HydraPlatform {
             _ => {
                 add(&["cpu_temp", "tboard_temp", "tdiode_temp"]);
                 add(&["soc_0_temp", "soc_1_temp", "soc_2_temp", "gpu_temp", "tj_temp"]);
-                let system =
-                    if self == HydraPlatform::Xavier { "sys5v0" } else { "vin_sys_5v0" };
+                let system = if self == HydraPlatform::Xavier { "sys5v0" } else { "vin_sys_5v0" };
                 for rail in ["vdd_gpu_soc", "vdd_cpu_cv", system, "vddq_vdd2_1v8ao"] {
                     add(&[&format!("{rail}_cur"), &format!("{rail}_avg")]);
                 }

@@ -90,7 +90,14 @@ impl Keys {
             ),
             HydraPlatform::Orin => (
                 &[
-                    "NVENC ", "NVDEC ", "NVJPG ", "NVJPG1 ", "VIC ", "OFA ", "NVDLA0 ", "NVDLA1 ",
+                    "NVENC ",
+                    "NVDEC ",
+                    "NVJPG ",
+                    "NVJPG1 ",
+                    "VIC ",
+                    "OFA ",
+                    "NVDLA0 ",
+                    "NVDLA1 ",
                     "PVA0_FREQ ",
                 ],
                 &["cpu@", "Tboard@", "Tdiode@", "soc0@", "soc1@", "soc2@", "gpu@", "tj@"],
@@ -99,8 +106,14 @@ impl Keys {
             ),
             HydraPlatform::Thor => (
                 &[
-                    "NVENC0_FREQ @", "NVENC1_FREQ @", "NVDEC0_FREQ @", "NVDEC1_FREQ @",
-                    "NVJPG0_FREQ @", "VIC ", "OFA_FREQ @", "PVA0_FREQ ",
+                    "NVENC0_FREQ @",
+                    "NVENC1_FREQ @",
+                    "NVDEC0_FREQ @",
+                    "NVDEC1_FREQ @",
+                    "NVJPG0_FREQ @",
+                    "VIC ",
+                    "OFA_FREQ @",
+                    "PVA0_FREQ ",
                 ],
                 &["cpu@", "tj@", "soc012@", "gpu@", "soc345@"],
                 &[],
@@ -174,7 +187,9 @@ impl HydraParser {
     fn timestamp(&mut self, line: &[u8]) -> Result<i64, LineFault> {
         let is_stamp = |i: &usize| {
             let s = &line[*i..];
-            looks_like_mdy(s) && s.get(19) == Some(&b'.') && s.get(20).is_some_and(u8::is_ascii_digit)
+            looks_like_mdy(s)
+                && s.get(19) == Some(&b'.')
+                && s.get(20).is_some_and(u8::is_ascii_digit)
         };
         let at = (0..line.len().saturating_sub(20))
             .find(is_stamp)
@@ -218,9 +233,7 @@ impl HydraParser {
 
     /// The CPU list; whether there is one.
     fn cores(&self, line: &[u8], out: &mut ParsedLine) -> Result<bool, LineFault> {
-        let list = search(line, &self.keys.cpu, |s| {
-            self.keys.cpu_end.find(s).map(|end| &s[..end])
-        });
+        let list = search(line, &self.keys.cpu, |s| self.keys.cpu_end.find(s).map(|end| &s[..end]));
         out.cores = 0;
         let Some(list) = list else { return Ok(false) };
         for item in list.split(|&b| b == b',') {
@@ -370,7 +383,8 @@ impl HydraParser {
             Self::engine_word(line, key, out);
         }
         // The original takes this word for a number when it ends the line.
-        let last = search(line, &self.keys.nvjpg1, |s| (s.trim_ascii_end() == b"off").then_some(()));
+        let last =
+            search(line, &self.keys.nvjpg1, |s| (s.trim_ascii_end() == b"off").then_some(()));
         if last.is_some() {
             return Err(LineFault::Value("NVJPG1 at the end is not a number"));
         }

@@ -114,7 +114,8 @@ impl BenchRow {
     /// # Errors
     /// Why the row cannot be used.
     pub(super) fn from_cells(cells: &Map<String, Value>) -> Result<Self, &'static str> {
-        let (Some(n_prompt), Some(n_gen)) = (count(cells, "n_prompt"), count(cells, "n_gen")) else {
+        let (Some(n_prompt), Some(n_gen)) = (count(cells, "n_prompt"), count(cells, "n_gen"))
+        else {
             return Err("n_prompt or n_gen is missing");
         };
         if n_prompt == 0 && n_gen == 0 {
@@ -126,8 +127,8 @@ impl BenchRow {
         if rates.is_empty() {
             rates = times.iter().map(|ns| tokens / ns * 1e9).collect();
         }
-        let stated_rate = number(cells, "avg_ts")
-            .or_else(|| number(cells, "avg_ns").map(|ns| tokens / ns * 1e9));
+        let stated_rate =
+            number(cells, "avg_ts").or_else(|| number(cells, "avg_ns").map(|ns| tokens / ns * 1e9));
         let stated_std = number(cells, "stddev_ts");
         let (rate, time) = (Moments::of(rates.iter().copied()), Moments::of(times.iter().copied()));
         let mut flags = Vec::new();
@@ -144,10 +145,11 @@ impl BenchRow {
                 tok_per_s_std = rate.std();
                 stddev_ns = time.std();
                 let wrong = |stated: Option<f64>, ours: f64| {
-                    stated.is_some_and(|s| s.is_nan() || differs(s, ours, 0.05) && (s - ours).abs() > 0.02)
+                    stated.is_some_and(|s| {
+                        s.is_nan() || differs(s, ours, 0.05) && (s - ours).abs() > 0.02
+                    })
                 };
-                if wrong(stated_std, tok_per_s_std)
-                    || wrong(number(cells, "stddev_ns"), stddev_ns)
+                if wrong(stated_std, tok_per_s_std) || wrong(number(cells, "stddev_ns"), stddev_ns)
                 {
                     flags.push(BenchFlag::DeviationRecomputed);
                 }
@@ -238,9 +240,7 @@ fn count(cells: &Map<String, Value>, key: &str) -> Option<u32> {
 
 fn list(cells: &Map<String, Value>, key: &str) -> Vec<f64> {
     match cells.get(key) {
-        Some(Value::Array(a)) => {
-            a.iter().filter_map(Value::as_f64).filter(|v| *v > 0.0).collect()
-        }
+        Some(Value::Array(a)) => a.iter().filter_map(Value::as_f64).filter(|v| *v > 0.0).collect(),
         _ => Vec::new(),
     }
 }

@@ -85,9 +85,7 @@ impl Board {
         match self {
             Board::Nano => PowerTotal::Input("POM_5V_IN"),
             Board::Tx2 | Board::Nx => PowerTotal::Input("VDD_IN"),
-            Board::XavierAgx => {
-                PowerTotal::Sum(&["GPU", "CPU", "SOC", "CV", "VDDRQ", "SYS5V"])
-            }
+            Board::XavierAgx => PowerTotal::Sum(&["GPU", "CPU", "SOC", "CV", "VDDRQ", "SYS5V"]),
             Board::OrinAgx => PowerTotal::Sum(&["VDD_GPU_SOC", "VDD_CPU_CV", "VIN_SYS_5V0"]),
             Board::Thor => PowerTotal::Input("VIN"),
         }

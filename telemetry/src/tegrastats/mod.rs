@@ -4,5 +4,7 @@ mod board;
 mod line;
 mod reader;
 
+pub(crate) use board::rail_column;
 pub use board::{Board, PowerTotal};
 pub use reader::Tegrastats;
+pub(crate) use reader::looks_like_tegrastats;

@@ -366,8 +366,8 @@ impl<R: BufRead> Tegrastats<R> {
 
     fn cores(&mut self, tokens: &mut Tokens<'_>, row: &mut Row) -> bool {
         const NAMES: [&[u8]; 16] = [
-            b"0", b"1", b"2", b"3", b"4", b"5", b"6", b"7", b"8", b"9", b"10", b"11", b"12",
-            b"13", b"14", b"15",
+            b"0", b"1", b"2", b"3", b"4", b"5", b"6", b"7", b"8", b"9", b"10", b"11", b"12", b"13",
+            b"14", b"15",
         ];
         let Some(list) = tokens.next() else { return false };
         let list = &list[1..];
@@ -469,7 +469,8 @@ impl<R: BufRead> Tegrastats<R> {
         row: &mut Row,
     ) {
         if matches!(name, b"GPU_UTIL" | b"MEM_UTIL") {
-            let base = self.base(Class::Engine, if name == b"GPU_UTIL" { b"nvml_gpu" } else { b"nvml_mem" });
+            let base = self
+                .base(Class::Engine, if name == b"GPU_UTIL" { b"nvml_gpu" } else { b"nvml_mem" });
             self.set(row, base, e.load);
             return;
         }
@@ -491,7 +492,9 @@ impl<R: BufRead> Tegrastats<R> {
         let base = self.base(Class::Engine, name);
         self.set(row, base, e.load);
         self.set(row, base + 1, highest);
-        if engine_name(&String::from_utf8_lossy(name).to_ascii_lowercase()) == "gpu" && e.mhz[1].is_some() {
+        if engine_name(&String::from_utf8_lossy(name).to_ascii_lowercase()) == "gpu"
+            && e.mhz[1].is_some()
+        {
             for (i, mhz) in e.mhz.into_iter().enumerate() {
                 self.set(row, base + 2 + i, mhz.filter(|&f| f > 0.0));
             }
@@ -519,8 +522,7 @@ impl<R: BufRead> SampleReader for Tegrastats<R> {
             // The line is borrowed from the reader that parsing updates: lend it out.
             let buffer = self.lines.take_buffer();
             let text = Lines::<R>::trim_end(&buffer);
-            let outcome =
-                if text.is_empty() { Err("blank line") } else { self.parse(text, row) };
+            let outcome = if text.is_empty() { Err("blank line") } else { self.parse(text, row) };
             match outcome {
                 Ok(()) => self.tally.accept(&self.repairs),
                 Err(reason) => self.tally.refuse(row.line, reason, text),
@@ -584,7 +586,8 @@ impl<'a> Tokens<'a> {
 /// Whether a line looks like tegrastats, for format detection.
 pub(crate) fn looks_like_tegrastats(text: &[u8]) -> bool {
     let has = |needle: &[u8]| memchr::memmem::find(text, needle).is_some();
-    has(b"RAM ") && (has(b"CPU [") || has(b"GR3D_FREQ") || has(b"SWAP "))
+    has(b"RAM ")
+        && (has(b"CPU [") || has(b"GR3D_FREQ") || has(b"SWAP "))
         && memchr::memmem::find(text, b"RAM ")
             .and_then(|i| take_uint(&text[i + 4..]))
             .is_some_and(|(_, rest)| rest.starts_with(b"/"))

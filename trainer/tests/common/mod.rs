@@ -4,14 +4,14 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 /// What a run printed and how it ended.
-pub struct Run {
-    pub code: i32,
-    pub stdout: String,
-    pub stderr: String,
+pub(crate) struct Run {
+    pub(crate) code: i32,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
 }
 
 /// Runs `train` in a folder.
-pub fn train(folder: &Path, args: &[&str]) -> Run {
+pub(crate) fn train(folder: &Path, args: &[&str]) -> Run {
     let Output { status, stdout, stderr } = Command::new(env!("CARGO_BIN_EXE_train"))
         .args(args)
         .current_dir(folder)
