@@ -50,6 +50,10 @@ impl Lowered {
 /// Validates the bundle and lowers its predictors for the device.
 pub fn lower(bundle: &Bundle, options: &Options) -> Result<Lowered, CodegenError> {
     bundle.validate()?;
+    if let Some(thermal) = &bundle.thermal {
+        // Checked here, where it can be refused with its reason.
+        thermal.to_int()?;
+    }
     let mut lowered = Lowered { predictors: Vec::new(), steps: Vec::new() };
     for predictor in Target::COMPILED.iter().filter_map(|&t| bundle.predictor(t)) {
         let int = lower_predictor(predictor, bundle, &mut lowered.steps)?;

@@ -1,5 +1,6 @@
 //! Lists of numbers, laid out as rustfmt lays them out.
 
+use std::fmt::Display;
 use std::io::{self, Write};
 
 /// Line width of rustfmt.
@@ -11,17 +12,17 @@ pub(crate) fn array(
     out: &mut dyn Write,
     indent: usize,
     head: &str,
-    items: &[u32],
+    items: &[impl Display],
     tail: &str,
 ) -> io::Result<()> {
     let pad = " ".repeat(indent);
-    let list = items.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
+    let list = items.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
     let one_line = format!("{pad}{head}[{list}]{tail}");
     if one_line.len() <= WIDTH {
         return writeln!(out, "{one_line}");
     }
     let next_line = format!("{pad}    [{list}]{tail}");
-    if let Some(assigned) = head.strip_suffix(' ')
+    if let Some(assigned) = head.strip_suffix(' ').filter(|head| head.ends_with('='))
         && next_line.len() <= WIDTH
     {
         return writeln!(out, "{pad}{assigned}\n{next_line}");

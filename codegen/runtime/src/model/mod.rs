@@ -7,6 +7,7 @@ mod scale;
 
 use crate::coverage::{Feature, Range};
 use crate::shape::Shape;
+use crate::thermal_model::ThermalModel;
 
 /// Layout of this crate; a change breaks code that relies on the old one.
 pub const SCHEMA_VERSION: u32 = 1;
@@ -32,6 +33,8 @@ pub const POINTS: usize = 6;
 pub const ACCEL_KHZ: [u32; 3] = [300000, 600000, 900000];
 /// Memory clocks in kHz, lowest first.
 pub const MEM_KHZ: [u32; 2] = [1000000, 2000000];
+/// Model of the shell temperature, if one was fitted.
+pub const THERMAL: Option<ThermalModel> = None;
 /// Training range of every shape feature that a predictor reads.
 pub(crate) const RANGES: [Range; 7] = [
     Range { feature: Feature::Layers, min: 4, max: 64 },
