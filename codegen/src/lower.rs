@@ -1,6 +1,8 @@
 //! The pipeline of passes from a bundle to integer predictors.
 
-use enerinfer_artifacts::{Bundle, ClockTables, Forest, IntPredictor, Node, Predictor, Target};
+use enerinfer_artifacts::{
+    Bundle, ClockTables, Forest, IntPredictor, IntThermalModel, Node, Predictor, Target,
+};
 use serde::Serialize;
 
 use crate::passes::drop_unreachable::drop_unreachable;
@@ -36,6 +38,8 @@ pub struct PassEffect {
 pub struct Lowered {
     /// In the order of [`Target::COMPILED`], absent ones left out.
     pub predictors: Vec<IntPredictor>,
+    /// The thermal model in fixed point, if the bundle has one.
+    pub thermal: Option<IntThermalModel>,
     /// Every pass on every predictor, in order.
     pub steps: Vec<PassEffect>,
 }
@@ -50,7 +54,8 @@ impl Lowered {
 /// Validates the bundle and lowers its predictors for the device.
 pub fn lower(bundle: &Bundle, options: &Options) -> Result<Lowered, CodegenError> {
     bundle.validate()?;
-    let mut lowered = Lowered { predictors: Vec::new(), steps: Vec::new() };
+    let thermal = bundle.thermal.as_ref().map(|model| model.to_int()).transpose()?;
+    let mut lowered = Lowered { predictors: Vec::new(), thermal, steps: Vec::new() };
     for predictor in Target::COMPILED.iter().filter_map(|&t| bundle.predictor(t)) {
         let int = lower_predictor(predictor, &bundle.clocks, &mut lowered.steps)?;
         lowered.predictors.push(int);

@@ -7,15 +7,15 @@ const WIDTH: usize = 100;
 
 /// Writes `head[items];` with as many items per line as fit, where `head` is the text up to the
 /// bracket, e.g. `const A: [u32; 3] = `.
-pub(crate) fn array(
+pub(crate) fn array<T: ToString>(
     out: &mut dyn Write,
     indent: usize,
     head: &str,
-    items: &[u32],
+    items: &[T],
     tail: &str,
 ) -> io::Result<()> {
     let pad = " ".repeat(indent);
-    let list = items.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
+    let list = items.iter().map(T::to_string).collect::<Vec<_>>().join(", ");
     let one_line = format!("{pad}{head}[{list}]{tail}");
     if one_line.len() <= WIDTH {
         return writeln!(out, "{one_line}");
@@ -29,7 +29,7 @@ pub(crate) fn array(
     writeln!(out, "{pad}{head}[")?;
     let mut line = String::new();
     for item in items {
-        let text = format!("{item},");
+        let text = format!("{},", item.to_string());
         if !line.is_empty() && indent + 4 + line.len() + 1 + text.len() >= WIDTH {
             writeln!(out, "{pad}    {line}")?;
             line.clear();

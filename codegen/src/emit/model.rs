@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use enerinfer_artifacts::{Bundle, Domain, Feature, Target};
+use enerinfer_artifacts::{Bundle, Domain, Feature, IntThermalModel, Target};
 
 use super::{GENERATED, feature_variant, literal};
 use crate::Lowered;
@@ -64,7 +64,8 @@ pub(crate) fn write(
     let ranges = ranges(lowered);
     let coverage = if ranges.is_empty() { "Range" } else { "{Feature, Range}" };
     writeln!(out, "\nuse crate::coverage::{coverage};")?;
-    writeln!(out, "use crate::shape::Shape;\n")?;
+    writeln!(out, "use crate::shape::Shape;")?;
+    writeln!(out, "use crate::thermal_model::ThermalModel;\n")?;
     let ids = [
         ("PLATFORM", "Platform that the predictors were trained for.", &bundle.platform.name),
         ("ENGINE", "Inference engine.", &bundle.platform.engine),
@@ -91,6 +92,8 @@ pub(crate) fn write(
     literal::array(out, 0, &format!("pub const ACCEL_KHZ: [u32; {}] = ", accel.len()), accel, ";")?;
     writeln!(out, "/// Memory clocks in kHz, lowest first.")?;
     literal::array(out, 0, &format!("pub const MEM_KHZ: [u32; {}] = ", mem.len()), mem, ";")?;
+
+    thermal(out, lowered.thermal.as_ref())?;
 
     writeln!(out, "/// Training range of every shape feature that a predictor reads.")?;
     let head = format!("pub(crate) const RANGES: [Range; {}] = [", ranges.len());
@@ -121,6 +124,27 @@ pub(crate) fn write(
         }
     }
     Ok(())
+}
+
+fn thermal(out: &mut dyn Write, model: Option<&IntThermalModel>) -> io::Result<()> {
+    writeln!(out, "/// Whether a thermal model was trained.")?;
+    writeln!(out, "pub const HAS_THERMAL: bool = {};", model.is_some())?;
+    writeln!(
+        out,
+        "/// Thermal model for the thermal-aware controller; without training, it expects the \
+         present\n/// temperature to stay."
+    )?;
+    let Some(model) = model else {
+        return writeln!(out, "pub const THERMAL: ThermalModel = ThermalModel::PERSISTENCE;");
+    };
+    writeln!(out, "pub const THERMAL: ThermalModel = ThermalModel {{")?;
+    writeln!(out, "    intercept_uc: {},", model.intercept_uc)?;
+    literal::array(out, 4, "history_q24: ", &model.history_q24, ",")?;
+    writeln!(out, "    power_uc_per_w: {},", model.power_uc_per_w)?;
+    writeln!(out, "    time_uc_per_s: {},", model.time_uc_per_s)?;
+    writeln!(out, "    time_power_uc_per_ws: {},", model.time_power_uc_per_ws)?;
+    literal::array(out, 4, "time_history_q24: ", &model.time_history_q24, ",")?;
+    writeln!(out, "}};")
 }
 
 /// Targets with a file of their own, by name, as rustfmt orders `mod` lines.
