@@ -28,7 +28,7 @@ pub use point::{ClockTables, MAX_LEVELS, MAX_POINTS, OperatingPoint};
 pub use predictor::{
     Domain, IntPredictor, Normaliser, Predictor, SCALE_ONE, Target, inputs, throughput_utok_per_s,
 };
-pub use write::write_atomic;
+pub use write::{write_atomic, write_atomic_with};
 
 /// BLAKE3 of `bytes` in hex: the digest used for inputs and outputs throughout.
 pub fn digest(bytes: &[u8]) -> String {

@@ -8,6 +8,7 @@
 //! anything else is a new [`SCHEMA_VERSION`].
 
 use std::collections::BTreeMap;
+use std::io::Read as _;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -465,14 +466,17 @@ impl Record {
 
     /// Reads a record file.
     pub fn read(path: &Path) -> Result<Self, Error> {
-        let bytes = std::fs::metadata(path).map_err(|e| Error::io(path, e))?.len();
-        if bytes > MAX_RECORD {
+        let mut text = String::new();
+        // The length of the file is not asked: a device or pipe has none.
+        std::fs::File::open(path)
+            .and_then(|file| file.take(MAX_RECORD + 1).read_to_string(&mut text))
+            .map_err(|e| Error::io(path, e))?;
+        if text.len() as u64 > MAX_RECORD {
             return Err(Error::invalid(format!(
-                "{}: {bytes} bytes; a record has at most {MAX_RECORD}",
+                "{}: a record has at most {MAX_RECORD} bytes",
                 path.display()
             )));
         }
-        let text = std::fs::read_to_string(path).map_err(|e| Error::io(path, e))?;
         Self::from_json(&text).map_err(|e| Error::invalid(format!("{}: {e}", path.display())))
     }
 }

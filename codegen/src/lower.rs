@@ -1,8 +1,6 @@
 //! The pipeline of passes from a bundle to integer predictors.
 
-use enerinfer_artifacts::{
-    Bundle, ClockTables, Forest, IntPredictor, IntThermalModel, Node, Predictor, Target,
-};
+use enerinfer_artifacts::{Bundle, Forest, IntPredictor, IntThermalModel, Node, Predictor, Target};
 use serde::Serialize;
 
 use crate::passes::drop_unreachable::drop_unreachable;
@@ -57,7 +55,7 @@ pub fn lower(bundle: &Bundle, options: &Options) -> Result<Lowered, CodegenError
     let thermal = bundle.thermal.as_ref().map(|model| model.to_int()).transpose()?;
     let mut lowered = Lowered { predictors: Vec::new(), thermal, steps: Vec::new() };
     for predictor in Target::COMPILED.iter().filter_map(|&t| bundle.predictor(t)) {
-        let int = lower_predictor(predictor, &bundle.clocks, &mut lowered.steps)?;
+        let int = lower_predictor(predictor, bundle, &mut lowered.steps)?;
         lowered.predictors.push(int);
     }
     check_size(&lowered, options)?;
@@ -66,7 +64,7 @@ pub fn lower(bundle: &Bundle, options: &Options) -> Result<Lowered, CodegenError
 
 fn lower_predictor(
     predictor: &Predictor,
-    clocks: &ClockTables,
+    bundle: &Bundle,
     steps: &mut Vec<PassEffect>,
 ) -> Result<IntPredictor, CodegenError> {
     let mut log = |name, before: (u64, u64), after: (u64, u64), est_bytes, error_bound| {
@@ -89,9 +87,10 @@ fn lower_predictor(
         estimate_bytes(&merged),
         0.0,
     );
-    let reachable = drop_unreachable(&merged, clocks);
+    let reachable = drop_unreachable(&merged, &bundle.clocks);
     log("drop unreachable", counts(&merged), counts(&reachable), estimate_bytes(&reachable), 0.0);
-    let quantised = quantise(&Predictor { forest: reachable.clone(), ..predictor.clone() })?;
+    let quantised =
+        quantise(&Predictor { forest: reachable.clone(), ..predictor.clone() }, bundle)?;
     let mut int = quantised.predictor;
     log(
         "quantise",

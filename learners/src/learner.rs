@@ -1,6 +1,9 @@
 //! Model families behind one trait, and their search by cross-validation.
 
+use std::collections::BTreeMap;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
 
 use enerinfer_artifacts::Forest;
 use enerinfer_hyperparam::{
@@ -117,21 +120,72 @@ pub struct Search<P> {
     pub sizes: Vec<Option<ForestSize>>,
 }
 
+/// What is known of one trial on one fold.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Known {
+    /// MAPE, %; `None` where the fit diverged.
+    pub mape_percent: Option<f64>,
+    /// Size of the fitted forest; `None` for other families and diverged fits.
+    pub size: Option<ForestSize>,
+}
+
+/// A trial that was scored on a fold.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Scored {
+    /// Number of the trial.
+    pub trial: usize,
+    /// Its hyper-parameters as a report shows them.
+    pub params: BTreeMap<String, String>,
+    /// Its result.
+    pub known: Known,
+}
+
+/// Keeps the results of a search as they come, and gives back those of an interrupted one.
+pub trait Store: Sync {
+    /// Result of a trial on a fold, if it is known already.
+    fn known(&self, trial: usize, fold: usize) -> Option<Known>;
+
+    /// Keeps results of trials that one fit served; `seconds` is the time of all of them.
+    ///
+    /// # Errors
+    /// The search ends as soon as something cannot be kept; the store knows why.
+    fn keep(&self, fold: usize, scored: &[Scored], seconds: f64) -> Result<(), StoreError>;
+}
+
+/// A result could not be kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StoreError;
+
+/// Keeps nothing.
+pub struct NoStore;
+
+impl Store for NoStore {
+    fn known(&self, _: usize, _: usize) -> Option<Known> {
+        None
+    }
+
+    fn keep(&self, _: usize, _: &[Scored], _: f64) -> Result<(), StoreError> {
+        Ok(())
+    }
+}
+
 /// Draws `n` unique trials and scores each by grouped cross-validation (MAPE per fold). A fit that
 /// diverges scores worst and the search goes on.
 ///
-/// The result depends on the arguments alone, not on the number of threads.
+/// The result depends on the arguments alone, not on the number of threads; results that `store`
+/// knows are taken from it and change nothing else.
 ///
 /// # Errors
 ///
 /// Data that no trial could be fitted to: it is fitted once, as far as its checks, before the
-/// search starts.
+/// search starts; a store that fails.
 pub fn search<L: Learner>(
     learner: &L,
     task: Task<'_>,
     folds: &GroupedKFold,
     n: usize,
     draw_seed: u64,
+    store: &dyn Store,
     progress: Progress<'_>,
 ) -> Result<Search<L::Params>, LearnError> {
     check(&task)?;
@@ -139,26 +193,69 @@ pub fn search<L: Learner>(
     let groups = learner.groups(&params);
     let parts: Vec<Part> = (0..folds.k()).map(|fold| Part::new(&task, folds, fold)).collect();
     let sizes: Vec<OnceLock<ForestSize>> = params.iter().map(|_| OnceLock::new()).collect();
+    let failed = AtomicBool::new(false);
     let score = |members: &[usize], fold: usize| -> Vec<Option<f64>> {
-        let part = &parts[fold];
-        let group: Vec<&L::Params> = members.iter().map(|&trial| &params[trial]).collect();
-        let results = learner.evaluate(&group, part.fold(&task)).unwrap_or_default();
-        members
-            .iter()
-            .zip(results)
-            .map(|(&trial, result)| {
-                let HeldOut { predictions, size } = result?;
+        let known: Vec<Option<Known>> = members.iter().map(|&t| store.known(t, fold)).collect();
+        // Each result is that of its trial alone, so only what is missing needs a fit.
+        let missing: Vec<usize> =
+            members.iter().zip(&known).filter(|(_, k)| k.is_none()).map(|(&t, _)| t).collect();
+        let mut fitted = Vec::new();
+        if !missing.is_empty() && !failed.load(Ordering::Relaxed) {
+            let started = Instant::now();
+            fitted =
+                fit_and_score(learner, &params, &missing, parts[fold].fold(&task), &parts[fold]);
+            if store.keep(fold, &fitted, started.elapsed().as_secs_f64()).is_err() {
+                failed.store(true, Ordering::Relaxed);
+            }
+        }
+        let mut fitted = fitted.into_iter();
+        known
+            .into_iter()
+            .zip(members)
+            .map(|(known, &trial)| {
+                let Known { mape_percent, size } =
+                    known.or_else(|| fitted.next().map(|s| s.known))?;
                 if let (0, Some(size)) = (fold, size) {
                     // Only this fold writes, and each trial stands in one group.
                     let _ = sizes[trial].set(size);
                 }
-                mape_percent(&predictions, &part.truth).ok()
+                mape_percent
             })
             .collect()
     };
     let trials = evaluate_groups(&groups, folds.k(), &score, progress);
+    if failed.into_inner() {
+        return Err(LearnError::Store);
+    }
     let sizes = sizes.into_iter().map(OnceLock::into_inner).collect();
     Ok(Search { params, trials, sizes })
+}
+
+/// Results of `trials` on a fold, in order, from as few fits as their family needs.
+fn fit_and_score<L: Learner>(
+    learner: &L,
+    params: &[L::Params],
+    trials: &[usize],
+    fold: Fold<'_>,
+    part: &Part,
+) -> Vec<Scored> {
+    let group: Vec<&L::Params> = trials.iter().map(|&trial| &params[trial]).collect();
+    let mut results = learner.evaluate(&group, fold).unwrap_or_default();
+    results.resize(trials.len(), None);
+    trials
+        .iter()
+        .zip(results)
+        .map(|(&trial, result)| {
+            let known = match result {
+                None => Known { mape_percent: None, size: None },
+                Some(HeldOut { predictions, size }) => {
+                    let mape = mape_percent(&predictions, &part.truth).ok();
+                    Known { mape_percent: mape.filter(|m| m.is_finite()), size }
+                }
+            };
+            Scored { trial, params: learner.describe(&params[trial]), known }
+        })
+        .collect()
 }
 
 /// Refuses what would make every trial fail.

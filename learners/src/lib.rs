@@ -53,9 +53,13 @@ pub use error::LearnError;
 pub use forest::{ForestParams, ForestValidParams, MAX_DEPTH, MAX_FOREST_TREES};
 pub use forest_learner::RandomForestLearner;
 pub use importance::permutation_importance;
-pub use learner::{Learner, Model, Regressor, Search, Task, search};
+pub use learner::{
+    Known, Learner, Model, NoStore, Regressor, Scored, Search, Store, StoreError, Task, search,
+};
 pub use matrix::{CodedMatrix, MAX_FEATURES};
 pub use oob::{OutOfBag, out_of_bag};
 pub use predict::predict;
-pub use share::{Fold, HeldOut, boost_groups, evaluate_boosted, evaluate_forests, forest_groups};
+pub use share::{
+    Fold, ForestSize, HeldOut, boost_groups, evaluate_boosted, evaluate_forests, forest_groups,
+};
 pub use weights::relative_weights;

@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use enerinfer_artifacts::Feature;
 use enerinfer_hyperparam::{GroupedKFold, Space, Trial, best, draw_unique, mape_percent};
 use enerinfer_learners::{
-    BoostedLearner, CodedMatrix, Learner, RandomForestLearner, Search, Task, relative_weights,
-    search,
+    BoostedLearner, CodedMatrix, Learner, NoStore, RandomForestLearner, Search, Task,
+    relative_weights, search,
 };
 
 struct Table {
@@ -55,7 +55,7 @@ impl Table {
 fn run<L: Learner>(learner: &L, table: &Table, trials: usize, threads: usize) -> Search<L::Params> {
     let folds = GroupedKFold::new(20, 4, 2).unwrap();
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-    pool.install(|| search(learner, table.task(), &folds, trials, 9, &|_, _| {})).unwrap()
+    pool.install(|| search(learner, table.task(), &folds, trials, 9, &NoStore, &|_, _| {})).unwrap()
 }
 
 /// Every trial fitted alone, fold by fold, with nothing of the search but its draws.
@@ -138,7 +138,7 @@ fn data_that_nothing_can_be_fitted_to_is_an_error() {
     let folds = GroupedKFold::new(20, 4, 2).unwrap();
     let mut error = |row: usize, value: f64| {
         let before = std::mem::replace(&mut table.y[row], value);
-        let result = search(&BoostedLearner, table.task(), &folds, 2, 0, &|_, _| {});
+        let result = search(&BoostedLearner, table.task(), &folds, 2, 0, &NoStore, &|_, _| {});
         table.y[row] = before;
         result.map(|_| ()).unwrap_err().to_string()
     };

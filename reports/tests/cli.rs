@@ -109,6 +109,15 @@ fn bad_records_are_refused_with_code_2_and_no_output() {
     assert!(stderr(&output).contains("no-such-file.json"));
 }
 
+/// A record from before `details` existed.
+#[test]
+fn optional_fields_may_be_absent() {
+    let mut value: serde_json::Value = serde_json::from_str(RECORD).unwrap();
+    value.as_object_mut().unwrap().remove("details").unwrap();
+    let (_folder, record) = file("report.json", &value.to_string());
+    assert!(report(&["compare", &record, &record]).status.success());
+}
+
 #[test]
 fn gate_prints_one_line_per_breach_and_ends_with_3() {
     let (folder, record) = file("report.json", RECORD);

@@ -1,22 +1,27 @@
 //! Device logs to phase-fused records.
 
 pub mod csv_samples;
+mod detect;
 mod error;
 pub mod fuse;
 pub mod hydra;
 mod info;
+pub mod json_samples;
 mod lines;
 pub mod llama_bench;
 mod moments;
 mod prompts;
 mod record;
+pub mod runs;
 mod sample;
+pub mod samples_csv;
 pub mod sync;
 mod tally;
 pub mod tegrastats;
 mod text;
 mod time;
 
+pub use detect::{LogFormat, open_log};
 pub use error::Error;
 pub use info::TextTable;
 pub use moments::Moments;

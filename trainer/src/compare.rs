@@ -52,9 +52,8 @@ impl Finals {
                     }
                     None => None,
                 };
-                let heldout_mape_percent = predicted
-                    .as_ref()
-                    .and_then(|p| mape_percent(p, &held_out.samples.values).ok());
+                let heldout_mape_percent =
+                    predicted.as_ref().and_then(|p| mape_percent(p, &held_out.samples.values).ok());
                 out.families.push(FamilyScore {
                     target: s.data.target,
                     family: search.name.to_owned(),

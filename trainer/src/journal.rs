@@ -85,7 +85,7 @@ struct Entry {
 type Key = (Target, String, usize, usize);
 
 /// An open journal.
-pub(crate) struct Journal {
+pub struct Journal {
     path: PathBuf,
     known: BTreeMap<Key, Known>,
     file: Mutex<File>,
@@ -93,7 +93,7 @@ pub(crate) struct Journal {
 
 impl Journal {
     /// Starts a journal, replacing an old one.
-    pub(crate) fn start(path: &Path, run: &str) -> Result<Self, JournalError> {
+    pub fn start(path: &Path, run: &str) -> Result<Self, JournalError> {
         let io = |source| JournalError::Io { path: path.to_owned(), source };
         let mut file = File::create(path).map_err(io)?;
         let header = Header { format: FORMAT, run: run.to_owned() };
@@ -102,7 +102,7 @@ impl Journal {
     }
 
     /// Opens the journal of an interrupted run and goes on at its end.
-    pub(crate) fn resume(path: &Path, run: &str) -> Result<Self, JournalError> {
+    pub fn resume(path: &Path, run: &str) -> Result<Self, JournalError> {
         let io = |source| JournalError::Io { path: path.to_owned(), source };
         let file = match File::options().read(true).write(true).open(path) {
             Ok(file) => file,

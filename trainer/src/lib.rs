@@ -20,6 +20,6 @@ mod seeds;
 mod select;
 
 pub use error::TrainError;
-pub use journal::JournalError;
+pub use journal::{Journal, JournalError};
 pub use search::Family;
 pub use seeds::Seeds;

@@ -20,8 +20,8 @@ use crate::predicted::Predictors;
 use crate::progress::Progress;
 use crate::samples::{Samples, median_normaliser, paper_features, samples};
 use crate::search::{Family, FamilySearch, Settings, TargetData, compiled};
-use crate::select::{Choice, fit_together, front};
 use crate::seeds::Seeds;
+use crate::select::{Choice, fit_together, front};
 
 /// Folds of the cross-validation (EnerInfer §4.2).
 pub const FOLDS: usize = 5;
@@ -256,7 +256,9 @@ fn select(
         let predictors = compiled
             .iter()
             .zip(&choices)
-            .map(|(s, c)| predictor(&s.data, s.families[c.family].refit(c.trial, &s.data, fit_seed)?))
+            .map(|(s, c)| {
+                predictor(&s.data, s.families[c.family].refit(c.trial, &s.data, fit_seed)?)
+            })
             .collect::<Result<Vec<Predictor>, TrainError>>()?;
         let actual: u64 =
             predictors.iter().map(|p| enerinfer_codegen::estimate_bytes(&p.forest)).sum();

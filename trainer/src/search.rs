@@ -231,9 +231,8 @@ where
         .map(|((params, trial), size)| Candidate {
             params: learner.describe(params),
             trial,
-            est_bytes: size.map(|s| {
-                estimate_bytes_of(u64::from(s.trees), s.leaves * k / (k - 1), thresholds)
-            }),
+            est_bytes: size
+                .map(|s| estimate_bytes_of(u64::from(s.trees), s.leaves * k / (k - 1), thresholds)),
         })
         .collect();
     let params = found.params;

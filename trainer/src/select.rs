@@ -91,9 +91,10 @@ pub(crate) fn fit_together(
             .enumerate()
             .flat_map(|(t, list)| {
                 let (_, bytes, mape) = list[at[t]];
-                list.iter().enumerate().skip(at[t] + 1).map(move |(i, &(_, b, m))| {
-                    ((m - mape) / (bytes - b).max(1) as f64, t, i)
-                })
+                list.iter()
+                    .enumerate()
+                    .skip(at[t] + 1)
+                    .map(move |(i, &(_, b, m))| ((m - mape) / (bytes - b).max(1) as f64, t, i))
             })
             .min_by(|a, b| a.0.total_cmp(&b.0));
         match step {
@@ -126,10 +127,8 @@ mod tests {
 
     #[test]
     fn the_cheapest_accuracy_is_given_up_first() {
-        let fronts = [
-            list(&[(100, 2.0), (60, 2.1), (10, 9.0)]),
-            list(&[(100, 2.0), (60, 4.0), (10, 5.0)]),
-        ];
+        let fronts =
+            [list(&[(100, 2.0), (60, 2.1), (10, 9.0)]), list(&[(100, 2.0), (60, 4.0), (10, 5.0)])];
         assert_eq!(picked(&fronts, 160), [1, 0]);
         assert_eq!(picked(&fronts, 120), [1, 2]);
         assert_eq!(picked(&fronts, 20), [2, 2]);

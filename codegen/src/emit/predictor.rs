@@ -7,11 +7,13 @@ use enerinfer_artifacts::{Bundle, Feature, IntPredictor, Target};
 
 use super::body::{Body, Ranked};
 use super::functions::Functions;
-use super::program::{self, Op, Program, Rect};
+use super::program::{self, Op, Part, Program, Rect, Use};
 use super::{GENERATED, feature_variant, literal};
 
-/// Most rectangles that the bits of a piece can number.
-const MAX_RECTS: usize = 1 << 15;
+/// Most rectangles that the bits of a part can number; the highest number means a selection.
+const MAX_RECTS: usize = (1 << 11) - 1;
+/// Most lists and parts that 16 bits can number.
+const MAX_LISTS: usize = 1 << 16;
 
 /// Smallest unsigned type of a value.
 fn unsigned_type(max: usize) -> &'static str {
@@ -68,10 +70,15 @@ fn choose_form(bundle: &Bundle, predictor: &IntPredictor) -> (Form, Program) {
         let program = program::grid(forest, &bundle.clocks);
         let mut seen = HashMap::new();
         let mut rects = Vec::new();
-        for (piece, _) in &program.pieces {
-            seen.entry(piece.rect).or_insert_with(|| rects.push(piece.rect));
+        for part in program.parts() {
+            if let Use::Add { rect, .. } = part.use_ {
+                seen.entry(rect).or_insert_with(|| rects.push(rect));
+            }
         }
-        if rects.len() <= MAX_RECTS && !program.roots.is_empty() {
+        let fits = rects.len() <= MAX_RECTS
+            && program.lists.len() <= MAX_LISTS
+            && program.parts().count() <= MAX_LISTS;
+        if fits && !program.is_constant() {
             return (Form::Grid(rects), program);
         }
     }
@@ -94,22 +101,20 @@ impl File<'_> {
         self.imports(out)?;
         self.entry(out)?;
         self.values(out)?;
-        if self.program.roots.is_empty() {
+        if self.program.is_constant() {
             return Ok(());
         }
         if self.has_branches() {
             self.ranks(out)?;
+        } else {
+            // Functions of parts take ranks even where clocks alone decide.
+            writeln!(out, "\nstruct Ranks;")?;
         }
-        let leaf_type = match &self.form {
-            Form::Grid(rects) => {
-                self.pieces(out, rects)?;
-                None
-            }
-            Form::Value => {
-                self.sum(out)?;
-                Some(self.leaf_type())
-            }
-        };
+        match &self.form {
+            Form::Grid(rects) => self.parts(out, rects)?,
+            Form::Value => self.sum(out)?,
+        }
+        let leaf_type = self.leaf_type();
         let (program, functions, ranked) = (&self.program, &self.functions, &self.ranked);
         Body { program, functions, ranked, leaf_type }.write(out)
     }
@@ -141,7 +146,8 @@ impl File<'_> {
             writeln!(out, "use crate::coverage::Feature;")?;
         }
         if grid {
-            writeln!(out, "use crate::grid;")?;
+            let byte = if self.leaf_type() == "Byte" { "Byte, " } else { "" };
+            writeln!(out, "use crate::grid::{{self, {byte}Part, Walk}};")?;
         }
         if !self.is_scalar() {
             writeln!(out, "use crate::model;")?;
@@ -173,7 +179,7 @@ impl File<'_> {
     /// `finish(sum, …)` of a total of leaves.
     fn finished(&self) -> String {
         let base = self.program.base;
-        let sum = match (self.program.roots.is_empty(), base < 0) {
+        let sum = match (self.program.is_constant(), base < 0) {
             (true, _) => base.to_string(),
             (false, true) => format!("i64::from(sum(&x)) - {}", base.unsigned_abs()),
             (false, false) => format!("i64::from(sum(&x)) + {base}"),
@@ -203,8 +209,10 @@ impl File<'_> {
                 .collect();
             literal::items(out, 4, "let x = Ranks::new([", &values, "]);")?;
             "x"
-        } else {
+        } else if self.program.is_constant() {
             ""
+        } else {
+            "Ranks"
         };
         let denormalised = |value: &str| {
             self.predictor.normaliser.map(|n| {
@@ -217,8 +225,8 @@ impl File<'_> {
             let value = format!("value({x})");
             writeln!(out, "    {}", denormalised(&value).unwrap_or(value))?;
         } else {
-            let x = if x.is_empty() { "" } else { "x, " };
-            writeln!(out, "    table({x}out);")?;
+            let comma = if x.is_empty() { "" } else { ", " };
+            writeln!(out, "    table({x}{comma}out);")?;
             if let Some(value) = denormalised("*value") {
                 writeln!(out, "    for value in out {{\n        *value = {value};\n    }}")?;
             }
@@ -229,10 +237,10 @@ impl File<'_> {
     /// From ranks to device values, before the normaliser.
     fn values(&self, out: &mut dyn Write) -> io::Result<()> {
         let per_point = !self.is_scalar() && self.inputs().any(|(f, _)| f.is_clock());
-        let x = match (self.has_branches(), per_point) {
-            (false, _) => "",
-            (true, false) => "x: Ranks",
-            (true, true) => "mut x: Ranks",
+        let x = match (self.program.is_constant(), per_point) {
+            (true, _) => "",
+            (false, false) => "x: Ranks",
+            (false, true) => "mut x: Ranks",
         };
         if self.is_scalar() {
             writeln!(out, "\nfn value({x}) -> u32 {{\n    {}\n}}", self.finished())?;
@@ -250,14 +258,8 @@ impl File<'_> {
 
     /// Walks every tree and reads the totals.
     fn walk(&self, out: &mut dyn Write) -> io::Result<()> {
-        writeln!(out, "    let mut cells: Cells = [0; COLUMNS * (model::MEM_KHZ.len() + 1)];")?;
-        for &root in &self.program.roots {
-            match (self.functions.number(root), self.program.ops[root as usize]) {
-                (Some(number), _) => writeln!(out, "    tree_{number}(&x, &mut cells);")?,
-                (None, Op::Leaf(list)) => writeln!(out, "    add(&mut cells, {list});")?,
-                (None, _) => {}
-            }
-        }
+        writeln!(out, "    let mut cells = [0; COLUMNS * (model::MEM_KHZ.len() + 1)];")?;
+        writeln!(out, "    WALK.list(&x, &mut cells, 0);")?;
         let (base, shift, max) = (self.program.base, self.predictor.shift, self.max());
         writeln!(out, "    grid::read(&mut cells, COLUMNS, {base}, {shift}, {max}, out);")
     }
@@ -319,13 +321,16 @@ impl File<'_> {
         writeln!(out, "    }}\n}}")
     }
 
-    /// Type of the leaves in *value* form.
+    /// Type of the leaves.
     fn leaf_type(&self) -> &'static str {
         let leaves = self.program.ops.iter().map(|op| match op {
             Op::Leaf(value) => *value as usize,
-            _ => 0,
+            Op::If { .. } => 0,
         });
-        unsigned_type(leaves.max().unwrap_or(0))
+        match (&self.form, unsigned_type(leaves.max().unwrap_or(0))) {
+            (Form::Grid(_), "u8") => "Byte",
+            (_, leaf) => leaf,
+        }
     }
 
     fn sum(&self, out: &mut dyn Write) -> io::Result<()> {
@@ -339,38 +344,47 @@ impl File<'_> {
         writeln!(out, "    sum\n}}")
     }
 
-    /// The lists of pieces that leaves add, and the function that adds one.
-    fn pieces(&self, out: &mut dyn Write, rects: &[Rect]) -> io::Result<()> {
+    /// The parts of trees and their lists.
+    fn parts(&self, out: &mut dyn Write, rects: &[Rect]) -> io::Result<()> {
         let numbers: HashMap<Rect, u32> = rects.iter().copied().zip(0..).collect();
         let packed: Vec<u32> = rects
             .iter()
             .map(|r| u32::from_le_bytes([r.accel.0, r.accel.1, r.mem.0, r.mem.1]))
             .collect();
-        let pieces: Vec<u32> = self
-            .program
-            .pieces
-            .iter()
-            .map(|(piece, last)| {
-                u32::from(*last) << 31 | numbers[&piece.rect] << 16 | u32::from(piece.value)
-            })
-            .collect();
+        let mut starts = Vec::with_capacity(self.program.lists.len());
+        let mut items = Vec::new();
+        for list in &self.program.lists {
+            starts.push(items.len() as u32);
+            for (i, Part { use_, value }) in list.iter().enumerate() {
+                let usage = match *use_ {
+                    Use::Add { rect, base, shift } => {
+                        u32::from(shift) << 27 | numbers[&rect] << 16 | u32::from(base)
+                    }
+                    Use::Select { first } => SELECT << 16 | first,
+                };
+                let last = u32::from(i + 1 == list.len()) << 31;
+                // Every value of a part has a function.
+                let value = self.functions.number(*value).unwrap_or(0);
+                items.push(format!("Part {{ value: tree_{value}, usage: {} }}", last | usage));
+            }
+        }
         writeln!(out)?;
         literal::array(out, 0, &format!("static RECTS: [u32; {}] = ", rects.len()), &packed, ";")?;
-        literal::array(
-            out,
-            0,
-            &format!("static PIECES: [u32; {}] = ", pieces.len()),
-            &pieces,
-            ";",
-        )?;
-        let list = unsigned_type(pieces.len());
+        literal::array(out, 0, &format!("static LISTS: [u16; {}] = ", starts.len()), &starts, ";")?;
+        let leaf = self.leaf_type();
+        let head = format!("static PARTS: [Part<Ranks, {leaf}>; {}] = [", items.len());
+        literal::items(out, 0, &head, &items, "];")?;
         writeln!(out, "\nconst COLUMNS: usize = model::ACCEL_KHZ.len() + 1;")?;
-        writeln!(out, "type Cells = [u32; COLUMNS * (model::MEM_KHZ.len() + 1)];")?;
-        writeln!(out, "\n#[inline(never)]\nfn add(cells: &mut Cells, list: {list}) {{")?;
-        writeln!(out, "    grid::add(cells, COLUMNS, &RECTS, &PIECES, list as usize);")?;
-        writeln!(out, "}}")
+        writeln!(out, "static WALK: Walk<Ranks, {leaf}> =")?;
+        writeln!(
+            out,
+            "    Walk {{ columns: COLUMNS, rects: &RECTS, parts: &PARTS, lists: &LISTS }};"
+        )
     }
 }
+
+/// Number of the rectangle by which the device recognises a selection.
+const SELECT: u32 = 0x7ff;
 
 fn rank_function(ranked: &Ranked) -> &'static str {
     if ranked.thresholds.len() <= 0xff { "rank_u8" } else { "rank" }

@@ -17,8 +17,8 @@ pub(crate) fn generate_with_rows(bundle: &Bundle, krate: &Path) -> Lowered {
         let name = predictor.target.name();
         let file = krate.join(format!("src/model/{name}.rs"));
         let source = fs::read_to_string(&file).unwrap();
-        if !source.contains("struct Ranks") {
-            continue; // a constant: the crate's own vectors say all
+        if !source.contains("struct Ranks {") {
+            continue; // no shape decides: the crate's own vectors say all
         }
         let fields: Vec<&str> = source
             .lines()

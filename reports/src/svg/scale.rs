@@ -90,11 +90,14 @@ impl Scale {
     }
 }
 
-/// Ends that can be divided by their distance.
+/// Ends that can be divided by their distance, which must not overflow.
 fn sane(lo: f64, hi: f64) -> (f64, f64) {
+    const LARGEST: f64 = 1e300;
+    let (lo, hi) = (lo.clamp(-LARGEST, LARGEST), hi.clamp(-LARGEST, LARGEST));
     match (lo.is_finite() && hi.is_finite(), hi > lo) {
         (true, true) => (lo, hi),
-        (true, false) => (lo - 0.5, lo + 0.5),
+        // Wide enough to differ from `lo` at any magnitude.
+        (true, false) => (lo - (lo.abs() * 0.1).max(0.5), lo + (lo.abs() * 0.1).max(0.5)),
         _ => (0.0, 1.0),
     }
 }
@@ -122,11 +125,14 @@ fn linear_ticks(lo: f64, hi: f64) -> Vec<f64> {
 fn label(value: f64) -> String {
     let magnitude = value.abs();
     let text = match magnitude {
+        m if m >= 1e9 => return format!("{value:.0e}"),
         m if m >= 1e6 => return format!("{}M", label(value / 1e6)),
         m if m >= 1e4 => return format!("{}k", label(value / 1e3)),
-        m if m >= 100.0 || m == 0.0 => format!("{value:.0}"),
+        0.0 => return "0".to_owned(),
+        m if m >= 100.0 => format!("{value:.0}"),
         m if m >= 1.0 => format!("{value:.2}"),
-        _ => format!("{value:.4}"),
+        m if m >= 1e-3 => format!("{value:.4}"),
+        _ => return format!("{value:.0e}"),
     };
     if text.contains('.') {
         text.trim_end_matches('0').trim_end_matches('.').to_owned()
@@ -157,6 +163,7 @@ mod tests {
             for scale in [Scale::linear("", lo, hi), Scale::exact("", lo, hi)] {
                 let ticks = scale.ticks();
                 prop_assert!(ticks.len() <= 21);
+                prop_assert!(ticks.iter().all(|(v, label)| v.is_finite() && label.len() < 12));
                 prop_assert!((0.0..=1.0).contains(&scale.position(lo)));
             }
         }

@@ -1,6 +1,6 @@
 //! What a CSV column holds: from its name, its unit, or the user's map.
 
-use crate::{Error, Quantity, TimeUnit};
+use crate::{Channel, Error, Quantity, TimeUnit};
 
 /// One entry of a [`ColumnMap`]: `channel=column[:unit]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -179,6 +179,27 @@ pub(super) fn split_unit(header: &str) -> (&str, Option<&str>) {
         }
     }
     (h, None)
+}
+
+/// A column for readers of other forms.
+pub(crate) enum Recognised {
+    /// The time, with its unit if the name says.
+    Time(Option<TimeUnit>),
+    /// A channel and the factor to its unit.
+    Value(Channel, f64),
+    /// Anything else.
+    Other,
+}
+
+/// Recognises a key of another form of table.
+pub(crate) fn recognise_column(name: &str) -> Recognised {
+    match recognise(name) {
+        Kind::Time => Recognised::Time(time_unit(name)),
+        Kind::Value { channel, quantity, scale } => {
+            Recognised::Value(Channel { name: channel, quantity }, scale)
+        }
+        _ => Recognised::Other,
+    }
 }
 
 /// Recognises a column by its name.

@@ -6,5 +6,6 @@ mod counter;
 mod reader;
 
 pub use columns::{ColumnMap, Mapping};
+pub(crate) use columns::{Recognised, recognise_column};
 pub use counter::EnergyCounter;
 pub use reader::{CsvOptions, CsvSamples};

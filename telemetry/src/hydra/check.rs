@@ -29,7 +29,8 @@ pub enum Outcome {
 
 impl fmt::Display for Outcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
+        // `pad` keeps to the width of the caller's column.
+        f.pad(match self {
             Outcome::Pass => "PASS",
             Outcome::Skipped => "SKIPPED",
             Outcome::Fail => "FAIL",
@@ -83,7 +84,7 @@ pub fn check_manifest(corpus: &Corpus, expected: Manifest) -> Vec<Check> {
     let count = |name: &str, found: usize, expected: usize| {
         check(name, found == expected, format!("{found} of {expected}"))
     };
-    vec![
+    let mut checks = vec![
         count("UNIFIED files", corpus.configs.len(), expected.files),
         count("files of the main corpus", main.len(), expected.main_files),
         count("records", corpus.record_count(), expected.records),
@@ -92,9 +93,12 @@ pub fn check_manifest(corpus: &Corpus, expected: Manifest) -> Vec<Check> {
             corpus.record_count() - main_records,
             expected.sensitivity_records,
         ),
-        check_grid(corpus),
         check_columns(corpus),
-    ]
+    ];
+    if expected == Manifest::RELEASED {
+        checks.push(check_grid(corpus));
+    }
+    checks
 }
 
 /// Configurations that failed on the device: F16 models of 7 to 8 B on Xavier could not allocate

@@ -75,6 +75,68 @@ impl Windows {
 /// Statistics of one window: timestamp, cells, two bookkeeping columns.
 struct Group {
     stats: Vec<Moments>,
+    /// Values of the samples since the group was opened, by column; empty cells are 0.
+    open: Vec<Vec<f64>>,
+    sums: Vec<f64>,
+}
+
+impl Group {
+    fn new(columns: usize) -> Self {
+        Group {
+            stats: vec![Moments::default(); columns],
+            open: vec![Vec::new(); columns],
+            sums: vec![0.0; columns],
+        }
+    }
+
+    fn add(&mut self, column: usize, value: f64) {
+        self.stats[column].add(value);
+        let value = if value.is_nan() { 0.0 } else { value };
+        self.open[column].push(value);
+    }
+
+    /// Sums up what is open and lets it go: memory is bounded by the samples of one window.
+    fn close(&mut self) {
+        for (sum, values) in self.sums.iter_mut().zip(&mut self.open) {
+            *sum += numpy_sum(values);
+            *values = Vec::new();
+        }
+    }
+
+    /// The mean. Where the windows follow each other in the log as in the INFO file (`in_order`)
+    /// the original's is numpy's, else pandas' compensated one.
+    fn mean(&self, column: usize, in_order: bool) -> f64 {
+        let m = &self.stats[column];
+        if in_order && m.count() > 0 { self.sums[column] / m.count() as f64 } else { m.mean() }
+    }
+}
+
+/// The sum in the order of numpy's `add.reduce`, whose rounding shows in averaged timestamps: the
+/// first value, plus the others by halves down to blocks of 128 with eight running sums.
+fn numpy_sum(values: &[f64]) -> f64 {
+    match values.split_first() {
+        Some((first, rest)) => first + pairwise(rest),
+        None => 0.0,
+    }
+}
+
+fn pairwise(v: &[f64]) -> f64 {
+    if v.len() < 8 {
+        return v.iter().sum();
+    }
+    if v.len() > 128 {
+        let half = v.len() / 2;
+        let (a, b) = v.split_at(half - half % 8);
+        return pairwise(a) + pairwise(b);
+    }
+    let blocks = v.chunks_exact(8);
+    let rest = blocks.remainder();
+    let mut r = [0.0; 8];
+    for block in blocks {
+        r.iter_mut().zip(block).for_each(|(sum, x)| *sum += x);
+    }
+    let whole = ((r[0] + r[1]) + (r[2] + r[3])) + ((r[4] + r[5]) + (r[6] + r[7]));
+    rest.iter().fold(whole, |sum, x| sum + x)
 }
 
 /// Fuses an INFO table with a log and writes the UNIFIED table.
@@ -102,6 +164,8 @@ pub fn unify(
     let mut tally = Tally::default();
     let mut columns: Option<Vec<String>> = None;
     let mut has_text = Vec::new();
+    let mut opened = [None; 3];
+    let mut in_order = [true; 3];
     while lines.advance()? {
         match parser.parse(lines.line(), &mut parsed) {
             Ok(()) => tally.accept(&[]),
@@ -135,12 +199,13 @@ pub fn unify(
         for &i in &parsed.text_cells {
             has_text[i] = true;
         }
-        add_sample(&parsed, width, &families, &mut groups);
+        add_sample(&parsed, width, &families, &mut groups, (&mut opened, &mut in_order));
     }
+    groups.iter_mut().flatten().flatten().for_each(Group::close);
     let columns =
         columns.ok_or_else(|| Error::invalid("the log has no usable line: nothing to fuse"))?;
     let rows_without_samples = groups[PROMPT].iter().filter(|g| g.is_none()).count();
-    let (bytes, width) = write(info, &columns, &has_text, &groups);
+    let (bytes, width) = write(info, &columns, &has_text, (&groups, in_order));
     let rows = info.rows.len();
     Ok((bytes, UnifyReport { tally, rows, columns: width, rows_without_samples }))
 }
@@ -192,21 +257,30 @@ fn add_sample(
     width: usize,
     families: &[Windows; 3],
     groups: &mut [Vec<Option<Group>>; 3],
+    (opened, in_order): (&mut [Option<usize>; 3], &mut [bool; 3]),
 ) {
     let found: [Option<usize>; 3] = std::array::from_fn(|f| families[f].find(parsed.timestamp_ns));
     // Rows without a window count as -1, as in the original.
     let index = |f: usize| found[f].map_or(-1.0, |row| row as f64);
     for (f, groups) in groups.iter_mut().enumerate() {
+        if let (Some(before), now) = (opened[f], found[f])
+            && now.is_some()
+            && now != opened[f]
+            && let Some(group) = &mut groups[before]
+        {
+            group.close();
+            in_order[f] &= now > opened[f];
+        }
         let Some(row) = found[f] else { continue };
-        let group =
-            groups[row].get_or_insert_with(|| Group { stats: vec![Moments::default(); width + 3] });
+        opened[f] = Some(row);
+        let group = groups[row].get_or_insert_with(|| Group::new(width + 3));
         // The original averages the nanoseconds themselves, 256 ns per step of an f64.
-        group.stats[0].add(parsed.timestamp_ns as f64);
-        for (m, &v) in group.stats[1..].iter_mut().zip(&parsed.cells) {
-            m.add(v);
+        group.add(0, parsed.timestamp_ns as f64);
+        for column in 0..width {
+            group.add(column + 1, parsed.cells.get(column).copied().unwrap_or(f64::NAN));
         }
         for (k, &other) in OTHERS[f].iter().enumerate() {
-            group.stats[width + 1 + k].add(index(other));
+            group.add(width + 1 + k, index(other));
         }
     }
 }
@@ -239,7 +313,7 @@ fn write(
     info: &TextTable,
     columns: &[String],
     has_text: &[bool],
-    groups: &[Vec<Option<Group>>; 3],
+    (groups, in_order): (&[Vec<Option<Group>>; 3], [bool; 3]),
 ) -> (Vec<u8>, usize) {
     let kept: Vec<usize> = (0..columns.len()).filter(|&c| !has_text[c]).collect();
     let mut out = Vec::new();
@@ -270,34 +344,36 @@ fn write(
                 _ => out.extend_from_slice(cell.as_bytes()),
             }
         }
-        for family in groups {
-            write_group(family[row].as_ref(), &kept, columns.len(), &mut out);
+        for (family, in_order) in groups.iter().zip(in_order) {
+            write_group(family[row].as_ref(), &kept, columns.len(), in_order, &mut out);
         }
         out.push(b'\n');
     }
     (out, width)
 }
 
-fn write_group(group: Option<&Group>, kept: &[usize], width: usize, out: &mut Vec<u8>) {
+fn write_group(
+    group: Option<&Group>,
+    kept: &[usize],
+    width: usize,
+    in_order: bool,
+    out: &mut Vec<u8>,
+) {
     let cells = 2 * (kept.len() + 3);
     let Some(g) = group else {
         out.resize(out.len() + cells, b',');
         return;
     };
-    let order = || {
-        let indices = kept.iter().map(|&c| c + 1).chain([width + 1, width + 2]);
-        indices.map(|i| &g.stats[i])
+    let columns = || {
+        let cells = kept.iter().map(|&c| c + 1);
+        std::iter::once(0).chain(cells).chain([width + 1, width + 2])
     };
-    out.push(b',');
-    python_float(g.stats[0].mean(), out);
-    for m in order() {
+    for column in columns() {
         out.push(b',');
-        python_float(m.mean(), out);
+        python_float(g.mean(column, in_order), out);
     }
-    out.push(b',');
-    python_float(g.stats[0].std(), out);
-    for m in order() {
+    for column in columns() {
         out.push(b',');
-        python_float(m.std(), out);
+        python_float(g.stats[column].std(), out);
     }
 }

@@ -171,7 +171,7 @@ fn csv_rows(text: &str, out: &mut Rows) {
         at += line.len();
     }
     let base = line_of(text, at) - 1;
-    let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(text[at..].as_bytes());
+    let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(&text.as_bytes()[at..]);
     let Ok(header) = reader.headers().cloned() else { return };
     for record in reader.records() {
         let Ok(record) = record else { continue };
@@ -200,7 +200,7 @@ fn markdown(text: &str, out: &mut Rows) {
         };
         let fields: Vec<&str> =
             inner.trim_end().trim_end_matches('|').split('|').map(str::trim).collect();
-        if fields.iter().any(|f| *f == "t/s") {
+        if fields.contains(&"t/s") {
             header = fields.iter().map(|f| (*f).to_owned()).collect();
             continue;
         }
