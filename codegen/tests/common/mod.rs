@@ -10,7 +10,7 @@ use std::process::Command;
 
 use enerinfer_artifacts::{
     Bundle, ClockTables, Domain, Feature, Forest, Node, Normaliser, PlatformId, Predictor,
-    Provenance, ShapeDims, Target,
+    Provenance, ShapeDims, Target, ThermalModel,
 };
 use rand::{RngExt as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -108,7 +108,15 @@ pub(crate) fn bundle(clocks: ClockTables, predictors: Vec<Predictor>) -> Bundle 
         },
         clocks,
         predictors,
-        thermal: None,
+        thermal: Some(ThermalModel {
+            window: 20,
+            intercept_c: -0.25,
+            history: (1..=20).map(|i| f64::from(i) / 210.0).collect(),
+            power_c_per_w: 0.125,
+            time_c_per_s: 0.0,
+            time_power_c_per_ws: 0.03125,
+            time_history: (1..=20).map(|i| f64::from(i - 11) / 1024.0).collect(),
+        }),
         accuracy: Vec::new(),
         test_shapes: vec![
             shape(28, 1536, 12, 2, 8960, 151_936, true),
