@@ -129,6 +129,7 @@ impl Feature {
 ///
 /// This is plain data: the checked type is `LlmShape` of the datasets crate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ShapeDims {
     /// Transformer layers.
     pub layers: u32,

@@ -11,6 +11,7 @@ mod bundle;
 mod error;
 mod feature;
 mod forest;
+mod int_thermal;
 mod point;
 mod predictor;
 pub mod record;
@@ -22,6 +23,7 @@ pub use bundle::{
 pub use error::Error;
 pub use feature::{Feature, ShapeDims};
 pub use forest::{Forest, ForestStats, MAX_NODES, MAX_TREES, Node};
+pub use int_thermal::{IntThermalModel, THERMAL_WINDOW};
 pub use point::{ClockTables, MAX_LEVELS, MAX_POINTS, OperatingPoint};
 pub use predictor::{
     Domain, IntPredictor, Normaliser, Predictor, SCALE_ONE, Target, inputs, throughput_utok_per_s,

@@ -1,5 +1,7 @@
 //! Generated crates are built and tested by cargo, in a folder of their own.
 
+#![allow(clippy::unwrap_used)] // a test's way to fail
+
 mod common;
 
 use common::{Drawn, cargo};
@@ -18,12 +20,7 @@ fn builds_alone_and_passes_its_vectors_and_lints() {
     cargo(&krate, &["clippy", "--all-targets"]);
     cargo(&krate, &["doc", "--no-deps"]);
     cargo(&krate, &["run", "--example", "choose"]);
-    let formatted = std::process::Command::new(env!("CARGO"))
-        .args(["fmt", "--check"])
-        .current_dir(&krate)
-        .output()
-        .unwrap();
-    assert!(formatted.status.success(), "{}", String::from_utf8_lossy(&formatted.stdout));
+    common::cargo_fmt_is_silent(&krate);
 }
 
 #[test]

@@ -27,23 +27,39 @@
 //! # Ok::<(), enerinfer_learners::LearnError>(())
 //! ```
 
+mod best_first;
+mod boost;
+mod boost_learner;
 mod dataset;
 mod draw;
 mod error;
 mod fixed;
 mod forest;
+mod forest_learner;
 mod importance;
+mod learner;
 mod matrix;
 mod oob;
 mod predict;
+mod share;
+mod split;
 mod tree;
 mod weights;
 
+pub use boost::{BoostParams, BoostValidParams, MAX_LEAVES, MAX_ROUNDS};
+pub use boost_learner::BoostedLearner;
 pub use dataset::RandomForest;
 pub use error::LearnError;
 pub use forest::{ForestParams, ForestValidParams, MAX_DEPTH, MAX_FOREST_TREES};
+pub use forest_learner::RandomForestLearner;
 pub use importance::permutation_importance;
+pub use learner::{
+    Known, Learner, Model, NoStore, Regressor, Scored, Search, Store, StoreError, Task, search,
+};
 pub use matrix::{CodedMatrix, MAX_FEATURES};
 pub use oob::{OutOfBag, out_of_bag};
 pub use predict::predict;
+pub use share::{
+    Fold, ForestSize, HeldOut, boost_groups, evaluate_boosted, evaluate_forests, forest_groups,
+};
 pub use weights::relative_weights;

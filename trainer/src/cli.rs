@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
+use crate::Family;
+
 /// Learn throughput and power predictors for a platform, and compile them for its firmware.
 #[derive(Debug, Parser)]
 #[command(
@@ -20,7 +22,7 @@ Examples:
   train --list-platforms                               what can be simulated
 
 Outputs go to out/<platform>/: measurements.csv, bundle.enerinfer, report.{json,html,md} and the
-crate enerinfer-runtime/. Exit codes: 0 done, 1 failed, 2 usage or bad input."
+crate enerinfer-runtime/; search.jsonl keeps every trial, with its time. Exit codes: 0 done, 1 failed, 2 usage or bad input."
 )]
 pub struct Cli {
     /// Verb; without one, the whole job is run.
@@ -63,6 +65,12 @@ pub struct TrainArgs {
     /// Random-search trials per target and family
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub trials: u32,
+    /// Learner families to search [default: all]
+    #[arg(long, value_name = "LIST", value_enum, value_delimiter = ',')]
+    pub families: Vec<Family>,
+    /// Go on with an interrupted run in the output folder; it ends with the same bytes
+    #[arg(long)]
+    pub resume: bool,
     /// Synthetic models to simulate
     #[arg(long, value_name = "N", default_value_t = 300, conflicts_with = "measurements", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub models: u32,

@@ -4,12 +4,14 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
-use enerinfer_artifacts::write_atomic;
+use enerinfer_artifacts::{digest, write_atomic};
 use enerinfer_codegen::{Options, generate_to};
 use enerinfer_datasets::{MeasurementTable, Model, WeightFormat, sampler};
 use enerinfer_device::{Noise, SimulatedDevice};
 
+use crate::Family;
 use crate::cli::TrainArgs;
+use crate::journal::Journal;
 use crate::pipeline::{self, Config, Outcome};
 use crate::progress::{Mode, Progress};
 use crate::seeds::Seeds;
@@ -63,22 +65,57 @@ pub fn run(args: &TrainArgs) -> Result<String> {
         Some(path) => format!("cannot train on {}", path.display()),
         None => "cannot train".to_owned(),
     })?;
+    let out = args.out.clone().unwrap_or_else(|| Path::new("out").join(platform));
+    std::fs::create_dir_all(&out)
+        .with_context(|| format!("cannot create the output folder {}", out.display()))?;
+    let families = families(args);
+    let journal = open_journal(&out, &input.table, args, &progress)?;
     let config = Config {
         table: &input.table,
         noiseless: input.noiseless.as_ref().map(|t| (t, input.noise_percent)),
         seed: args.seed,
+        families: &families,
         trials: args.trials,
+        journal: &journal,
         flash_budget_bytes: u64::from(args.flash_budget) << 10,
         command: regenerate_command(platform, args),
     };
     let outcome = pipeline::run(&config, &progress)?;
-    let out = args.out.clone().unwrap_or_else(|| Path::new("out").join(platform));
     write_outputs(&out, &input.table, &outcome)?;
 
     let mut text = enerinfer_reports::summary_table(&outcome.record);
     let _ = writeln!(text, "Report: {}", out.join("report.html").display());
     let _ = writeln!(text, "Device crate: {}", out.join("enerinfer-runtime").display());
     Ok(text)
+}
+
+/// The families asked for, each once and in a fixed order, so that the order on the command line
+/// changes nothing.
+fn families(args: &TrainArgs) -> Vec<Family> {
+    Family::ALL
+        .into_iter()
+        .filter(|f| args.families.is_empty() || args.families.contains(f))
+        .collect()
+}
+
+fn open_journal(
+    out: &Path,
+    table: &MeasurementTable,
+    args: &TrainArgs,
+    progress: &Progress,
+) -> Result<Journal> {
+    // Everything that a trial's scores depend on. Trials and families are keys of the journal:
+    // a search may be resumed with more of them.
+    let run = digest(
+        format!("{} {} {}", env!("CARGO_PKG_VERSION"), table.digest(), args.seed).as_bytes(),
+    );
+    let path = out.join("search.jsonl");
+    if !args.resume {
+        return Ok(Journal::start(&path, &run)?);
+    }
+    let journal = Journal::resume(&path, &run)?;
+    progress.note(&format!("resuming: {} folds are scored already", journal.resumed()));
+    Ok(journal)
 }
 
 fn imported(platform: &str, path: &Path, progress: &Progress) -> Result<Input> {
@@ -171,14 +208,16 @@ fn regenerate_command(platform: &str, args: &TrainArgs) -> String {
         " --seed {} --trials {} --flash-budget {}",
         args.seed, args.trials, args.flash_budget
     );
+    if !args.families.is_empty() {
+        let names: Vec<&str> = families(args).into_iter().map(Family::name).collect();
+        let _ = write!(command, " --families {}", names.join(","));
+    }
     command
 }
 
 /// Writes the outputs, each complete or not at all; the report comes last, so that a folder with
 /// a report is whole.
 fn write_outputs(out: &Path, table: &MeasurementTable, outcome: &Outcome) -> Result<()> {
-    std::fs::create_dir_all(out)
-        .with_context(|| format!("cannot create the output folder {}", out.display()))?;
     let path = |name: &str| -> PathBuf { out.join(name) };
     table.write(&path("measurements.csv"))?;
     write_atomic(&path("bundle.enerinfer"), &outcome.bundle.to_bytes()?)?;

@@ -89,15 +89,3 @@ pub(crate) fn samples(
     }
     out
 }
-
-impl Samples {
-    /// Weights that make squared error relative: `1/y²`, scaled to mean 1.
-    ///
-    /// MAPE asks for relative errors; without the weights a tree spends its splits on the
-    /// fastest models.
-    pub(crate) fn relative_weights(&self) -> Vec<f64> {
-        let raw: Vec<f64> = self.values.iter().map(|y| 1.0 / (y * y)).collect();
-        let mean = raw.iter().sum::<f64>() / raw.len().max(1) as f64;
-        raw.into_iter().map(|w| w / mean).collect()
-    }
-}

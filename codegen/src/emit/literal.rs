@@ -45,6 +45,28 @@ pub(crate) fn array(
     writeln!(out, "{pad}]{tail}")
 }
 
+/// Writes `head items tail` on one line if it fits, else every item on a line of its own.
+pub(crate) fn items(
+    out: &mut dyn Write,
+    indent: usize,
+    head: &str,
+    items: &[String],
+    tail: &str,
+) -> io::Result<()> {
+    let pad = " ".repeat(indent);
+    // Braces are padded, brackets are not.
+    let space = if head.ends_with('{') { " " } else { "" };
+    let one_line = format!("{pad}{head}{space}{}{space}{tail}", items.join(", "));
+    if one_line.len() <= WIDTH {
+        return writeln!(out, "{one_line}");
+    }
+    writeln!(out, "{pad}{head}")?;
+    for item in items {
+        writeln!(out, "{pad}    {item},")?;
+    }
+    writeln!(out, "{pad}{tail}")
+}
+
 /// Writes `pub const NAME: &str = "value";`.
 pub(crate) fn string(out: &mut dyn Write, name: &str, value: &str) -> io::Result<()> {
     let line = format!("pub const {name}: &str = {value:?};");

@@ -3,10 +3,12 @@
 //! Everything is written through [`std::io::Write`], so that the memory of the compiler does not
 //! grow with the source that it writes. Output is formatted as rustfmt would format it.
 
+mod body;
 mod functions;
 mod literal;
 pub(crate) mod model;
 pub(crate) mod predictor;
+mod program;
 pub(crate) mod vectors;
 
 use enerinfer_artifacts::Feature;

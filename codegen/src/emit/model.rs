@@ -94,18 +94,15 @@ pub(crate) fn write(
 
     writeln!(out, "/// Training range of every shape feature that a predictor reads.")?;
     let head = format!("pub(crate) const RANGES: [Range; {}] = [", ranges.len());
-    if ranges.is_empty() {
-        writeln!(out, "{head}];\n")?;
-    } else {
-        writeln!(out, "{head}")?;
-    }
-    for &(feature, Domain { min, max }) in &ranges {
-        let feature = feature_variant(feature);
-        writeln!(out, "    Range {{ feature: Feature::{feature}, min: {min}, max: {max} }},")?;
-    }
-    if !ranges.is_empty() {
-        writeln!(out, "];\n")?;
-    }
+    let items: Vec<String> = ranges
+        .iter()
+        .map(|(feature, Domain { min, max })| {
+            let feature = feature_variant(*feature);
+            format!("Range {{ feature: Feature::{feature}, min: {min}, max: {max} }}")
+        })
+        .collect();
+    literal::items(out, 0, &head, &items, "];")?;
+    writeln!(out)?;
 
     writeln!(out, "/// Peak throughput in µtok/s.")?;
     writeln!(out, "pub(crate) fn peak(shape: &Shape) -> u32 {{\n    peak::peak(shape)\n}}")?;

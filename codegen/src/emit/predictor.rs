@@ -1,14 +1,22 @@
-//! The source file of one predictor: thresholds, ranks, one function per tree, the sum.
+//! The source file of one predictor: entry, thresholds, ranks, sum; then the trees.
 
+use std::collections::HashMap;
 use std::io::{self, Write};
 
-use enerinfer_artifacts::{Bundle, Feature, Forest, IntPredictor, Node, Target};
+use enerinfer_artifacts::{Bundle, Feature, IntPredictor, Target};
 
+use super::body::{Body, Ranked};
 use super::functions::Functions;
+use super::program::{self, Op, Part, Program, Rect, Use};
 use super::{GENERATED, feature_variant, literal};
 
-/// Smallest integer type of a list of values.
-fn unsigned_type(max: i64) -> &'static str {
+/// Most rectangles that the bits of a part can number; the highest number means a selection.
+const MAX_RECTS: usize = (1 << 11) - 1;
+/// Most lists and parts that 16 bits can number.
+const MAX_LISTS: usize = 1 << 16;
+
+/// Smallest unsigned type of a value.
+fn unsigned_type(max: usize) -> &'static str {
     match max {
         0..=0xff => "u8",
         0x100..=0xffff => "u16",
@@ -16,27 +24,12 @@ fn unsigned_type(max: i64) -> &'static str {
     }
 }
 
-/// An input that at least one branch compares.
-struct Input {
-    feature: Feature,
-    /// Index in the forest's features.
-    column: usize,
-    thresholds: Vec<u32>,
-}
-
-impl Input {
-    fn constant(&self) -> String {
-        self.feature.name().to_ascii_uppercase()
-    }
-
-    fn rank_type(&self) -> &'static str {
-        unsigned_type(self.thresholds.len() as i64)
-    }
-
-    fn rank_call(&self, value: &str) -> String {
-        let function = if self.rank_type() == "u8" { "rank_u8" } else { "rank" };
-        format!("{function}({value}, &{})", self.constant())
-    }
+/// How the trees are walked.
+enum Form {
+    /// One walk for all operating points, adding to the rectangles of this list.
+    Grid(Vec<Rect>),
+    /// One walk per operating point; a single one for `peak`.
+    Value,
 }
 
 /// Writes the file of `predictor`.
@@ -45,25 +38,60 @@ pub(crate) fn write(
     bundle: &Bundle,
     predictor: &IntPredictor,
 ) -> io::Result<()> {
-    let forest = &predictor.forest;
-    let functions = Functions::of(forest);
-    let inputs: Vec<Input> = forest
-        .thresholds()
-        .into_iter()
-        .enumerate()
-        .filter(|(_, thresholds)| !thresholds.is_empty())
-        .map(|(column, thresholds)| Input { feature: forest.features[column], column, thresholds })
+    let (form, program) = choose_form(bundle, predictor);
+    let mut ranked: Vec<Ranked> = predictor
+        .forest
+        .features
+        .iter()
+        .map(|f| Ranked { name: f.name(), thresholds: Vec::new() })
         .collect();
-    let file = File { bundle, predictor, forest, functions, inputs };
-    file.write(out)
+    for op in &program.ops {
+        if let Op::If { feature, threshold, .. } = *op {
+            ranked[usize::from(feature)].thresholds.push(threshold);
+        }
+    }
+    for Ranked { thresholds, .. } in &mut ranked {
+        thresholds.sort_unstable();
+        thresholds.dedup();
+    }
+    let functions = Functions::of(&program);
+    File { bundle, predictor, form, program, functions, ranked }.write(out)
+}
+
+/// The grid form, where there are operating points to walk together and its numbers fit.
+fn choose_form(bundle: &Bundle, predictor: &IntPredictor) -> (Form, Program) {
+    let forest = &predictor.forest;
+    let reads_clocks = forest
+        .thresholds()
+        .iter()
+        .zip(&forest.features)
+        .any(|(t, f)| f.is_clock() && !t.is_empty());
+    if predictor.target != Target::Peak && reads_clocks {
+        let program = program::grid(forest, &bundle.clocks);
+        let mut seen = HashMap::new();
+        let mut rects = Vec::new();
+        for part in program.parts() {
+            if let Use::Add { rect, .. } = part.use_ {
+                seen.entry(rect).or_insert_with(|| rects.push(rect));
+            }
+        }
+        let fits = rects.len() <= MAX_RECTS
+            && program.lists.len() <= MAX_LISTS
+            && program.parts().count() <= MAX_LISTS;
+        if fits && !program.is_constant() {
+            return (Form::Grid(rects), program);
+        }
+    }
+    (Form::Value, program::value(forest))
 }
 
 struct File<'a> {
     bundle: &'a Bundle,
     predictor: &'a IntPredictor,
-    forest: &'a Forest<i64>,
+    form: Form,
+    program: Program,
     functions: Functions,
-    inputs: Vec<Input>,
+    ranked: Vec<Ranked>,
 }
 
 impl File<'_> {
@@ -72,41 +100,39 @@ impl File<'_> {
         writeln!(out)?;
         self.imports(out)?;
         self.entry(out)?;
-        if self.inputs.is_empty() {
+        self.values(out)?;
+        if self.program.is_constant() {
             return Ok(());
         }
-        self.ranks(out)?;
-        self.sum(out)?;
-        for (number, &node) in self.functions.nodes().iter().enumerate() {
-            self.function(out, number, node)?;
+        if self.has_branches() {
+            self.ranks(out)?;
+        } else {
+            // Functions of parts take ranks even where clocks alone decide.
+            writeln!(out, "\nstruct Ranks;")?;
         }
-        Ok(())
+        match &self.form {
+            Form::Grid(rects) => self.parts(out, rects)?,
+            Form::Value => self.sum(out)?,
+        }
+        let leaf_type = self.leaf_type();
+        let (program, functions, ranked) = (&self.program, &self.functions, &self.ranked);
+        Body { program, functions, ranked, leaf_type }.write(out)
     }
 
-    fn shape_inputs(&self) -> impl Iterator<Item = &Input> {
-        self.inputs.iter().filter(|i| !i.feature.is_clock())
+    /// Columns that branches of the printed program compare.
+    fn inputs(&self) -> impl Iterator<Item = (Feature, &Ranked)> {
+        let features = self.predictor.forest.features.iter().copied();
+        features.zip(&self.ranked).filter(|(_, r)| !r.thresholds.is_empty())
     }
 
-    fn imports(&self, out: &mut dyn Write) -> io::Result<()> {
-        if self.shape_inputs().next().is_some() || self.predictor.normaliser.is_some() {
-            writeln!(out, "use crate::coverage::Feature;")?;
-        }
-        if !self.is_scalar() {
-            writeln!(out, "use crate::model;")?;
-        }
-        match self.predictor.normaliser {
-            Some(_) => writeln!(out, "use crate::predictor::{{denormalise, finish}};")?,
-            None => writeln!(out, "use crate::predictor::finish;")?,
-        }
-        let wide = self.inputs.iter().any(|i| i.rank_type() != "u8");
-        let narrow = self.inputs.iter().any(|i| i.rank_type() == "u8");
-        match (wide, narrow) {
-            (true, true) => writeln!(out, "use crate::rank::{{rank, rank_u8}};")?,
-            (true, false) => writeln!(out, "use crate::rank::rank;")?,
-            (false, true) => writeln!(out, "use crate::rank::rank_u8;")?,
-            (false, false) => {}
-        }
-        writeln!(out, "use crate::shape::Shape;\n")
+    /// Whether the printed program compares anything; a forest over clocks alone becomes lists of
+    /// pieces.
+    fn has_branches(&self) -> bool {
+        self.inputs().next().is_some()
+    }
+
+    fn reads_shape(&self) -> bool {
+        self.predictor.normaliser.is_some() || self.inputs().any(|(f, _)| !f.is_clock())
     }
 
     /// `peak` is one value: the prediction at the highest clocks.
@@ -114,29 +140,57 @@ impl File<'_> {
         self.predictor.target == Target::Peak
     }
 
-    /// The expression that turns a sum into the device value.
-    fn finished(&self, sum: &str) -> String {
-        let max = match self.predictor.target.max_value() {
+    fn imports(&self, out: &mut dyn Write) -> io::Result<()> {
+        let grid = matches!(self.form, Form::Grid(_));
+        if self.reads_shape() {
+            writeln!(out, "use crate::coverage::Feature;")?;
+        }
+        if grid {
+            let byte = if self.leaf_type() == "Byte" { "Byte, " } else { "" };
+            writeln!(out, "use crate::grid::{{self, {byte}Part, Walk}};")?;
+        }
+        if !self.is_scalar() {
+            writeln!(out, "use crate::model;")?;
+        }
+        match (self.predictor.normaliser.is_some(), grid) {
+            (true, false) => writeln!(out, "use crate::predictor::{{denormalise, finish}};")?,
+            (true, true) => writeln!(out, "use crate::predictor::denormalise;")?,
+            (false, false) => writeln!(out, "use crate::predictor::finish;")?,
+            (false, true) => {}
+        }
+        let mut calls: Vec<&str> = self.inputs().map(|(_, r)| rank_function(r)).collect();
+        calls.sort_unstable();
+        calls.dedup();
+        match calls.as_slice() {
+            [] => {}
+            [one] => writeln!(out, "use crate::rank::{one};")?,
+            several => writeln!(out, "use crate::rank::{{{}}};", several.join(", "))?,
+        }
+        writeln!(out, "use crate::shape::Shape;\n")
+    }
+
+    fn max(&self) -> String {
+        match self.predictor.target.max_value() {
             u32::MAX => "u32::MAX".to_owned(),
             max => max.to_string(),
-        };
-        let value = format!("finish({sum}, {}, {max})", self.predictor.shift);
-        match self.predictor.normaliser {
-            None => value,
-            Some(n) => format!("denormalise({value}, {}, divisor)", n.reference),
         }
     }
 
-    /// The function that `model/mod.rs` calls.
+    /// `finish(sum, …)` of a total of leaves.
+    fn finished(&self) -> String {
+        let base = self.program.base;
+        let sum = match (self.program.is_constant(), base < 0) {
+            (true, _) => base.to_string(),
+            (false, true) => format!("i64::from(sum(&x)) - {}", base.unsigned_abs()),
+            (false, false) => format!("i64::from(sum(&x)) + {base}"),
+        };
+        format!("finish({sum}, {}, {})", self.predictor.shift, self.max())
+    }
+
+    /// The function that `model/mod.rs` calls: from a shape to ranks and on, then the normaliser.
     fn entry(&self, out: &mut dyn Write) -> io::Result<()> {
         let name = self.predictor.target.name();
-        let constant = self.inputs.is_empty();
-        let shape = if self.shape_inputs().next().is_some() || self.predictor.normaliser.is_some() {
-            "shape"
-        } else {
-            "_shape"
-        };
-        let sum = if constant { self.folded_base().to_string() } else { "sum(&x)".to_owned() };
+        let shape = if self.reads_shape() { "shape" } else { "_shape" };
         if self.is_scalar() {
             writeln!(out, "pub(super) fn {name}({shape}: &Shape) -> u32 {{")?;
         } else {
@@ -145,37 +199,69 @@ impl File<'_> {
                 "pub(super) fn {name}({shape}: &Shape, out: &mut [u32; model::POINTS]) {{"
             )?;
         }
-        if let Some(n) = self.predictor.normaliser {
-            writeln!(
-                out,
-                "    let divisor = shape.feature(Feature::{});",
-                feature_variant(n.feature)
-            )?;
-        }
-        let mutable = if self.is_scalar() { "" } else { "mut " };
-        if !constant {
-            writeln!(out, "    let {mutable}x = Ranks::new([")?;
-            for input in &self.inputs {
-                if input.feature.is_clock() {
-                    writeln!(out, "        {},", self.highest_khz(input.feature))?;
-                } else {
-                    writeln!(
-                        out,
-                        "        shape.feature(Feature::{}),",
-                        feature_variant(input.feature)
-                    )?;
-                }
-            }
-            writeln!(out, "    ]);")?;
-        }
-        if self.is_scalar() {
-            writeln!(out, "    {}", self.finished(&sum))?;
-        } else if !self.inputs.iter().any(|i| i.feature.is_clock()) {
-            writeln!(out, "    *out = [{}; model::POINTS];", self.finished(&sum))?;
+        let x = if self.has_branches() {
+            let values: Vec<String> = self
+                .inputs()
+                .map(|(feature, _)| match feature.is_clock() {
+                    true => self.highest_khz(feature).to_string(),
+                    false => format!("shape.feature(Feature::{})", feature_variant(feature)),
+                })
+                .collect();
+            literal::items(out, 4, "let x = Ranks::new([", &values, "]);")?;
+            "x"
+        } else if self.program.is_constant() {
+            ""
         } else {
-            self.point_loop(out, &sum)?;
+            "Ranks"
+        };
+        let denormalised = |value: &str| {
+            self.predictor.normaliser.map(|n| {
+                let feature = feature_variant(n.feature);
+                let divisor = format!("shape.feature(Feature::{feature})");
+                format!("denormalise({value}, {}, {divisor})", n.reference)
+            })
+        };
+        if self.is_scalar() {
+            let value = format!("value({x})");
+            writeln!(out, "    {}", denormalised(&value).unwrap_or(value))?;
+        } else {
+            let comma = if x.is_empty() { "" } else { ", " };
+            writeln!(out, "    table({x}{comma}out);")?;
+            if let Some(value) = denormalised("*value") {
+                writeln!(out, "    for value in out {{\n        *value = {value};\n    }}")?;
+            }
         }
         writeln!(out, "}}")
+    }
+
+    /// From ranks to device values, before the normaliser.
+    fn values(&self, out: &mut dyn Write) -> io::Result<()> {
+        let per_point = !self.is_scalar() && self.inputs().any(|(f, _)| f.is_clock());
+        let x = match (self.program.is_constant(), per_point) {
+            (true, _) => "",
+            (false, false) => "x: Ranks",
+            (false, true) => "mut x: Ranks",
+        };
+        if self.is_scalar() {
+            writeln!(out, "\nfn value({x}) -> u32 {{\n    {}\n}}", self.finished())?;
+            return Ok(());
+        }
+        let x = if x.is_empty() { x.to_owned() } else { format!("{x}, ") };
+        writeln!(out, "\nfn table({x}out: &mut [u32; model::POINTS]) {{")?;
+        match &self.form {
+            Form::Grid(_) => self.walk(out)?,
+            Form::Value if per_point => self.point_loop(out)?,
+            Form::Value => writeln!(out, "    *out = [{}; model::POINTS];", self.finished())?,
+        }
+        writeln!(out, "}}")
+    }
+
+    /// Walks every tree and reads the totals.
+    fn walk(&self, out: &mut dyn Write) -> io::Result<()> {
+        writeln!(out, "    let mut cells = [0; COLUMNS * (model::MEM_KHZ.len() + 1)];")?;
+        writeln!(out, "    WALK.list(&x, &mut cells, 0);")?;
+        let (base, shift, max) = (self.program.base, self.predictor.shift, self.max());
+        writeln!(out, "    grid::read(&mut cells, COLUMNS, {base}, {shift}, {max}, out);")
     }
 
     fn highest_khz(&self, feature: Feature) -> u32 {
@@ -183,15 +269,15 @@ impl File<'_> {
         if feature == Feature::AccelKhz { accel } else { mem }
     }
 
-    fn point_loop(&self, out: &mut dyn Write, sum: &str) -> io::Result<()> {
-        let rank_of = |feature: Feature, value: &str| {
-            self.inputs
-                .iter()
-                .find(|i| i.feature == feature)
-                .map(|i| format!("x.{} = {};", feature.name(), i.rank_call(value)))
+    fn point_loop(&self, out: &mut dyn Write) -> io::Result<()> {
+        let rank_of = |feature: Feature| {
+            self.inputs().find(|(f, _)| *f == feature).map(|(_, ranked)| {
+                let name = ranked.name;
+                format!("x.{name} = {};", rank_call(ranked, name))
+            })
         };
-        let mem = rank_of(Feature::MemKhz, "mem_khz");
-        let accel = rank_of(Feature::AccelKhz, "accel_khz");
+        let mem = rank_of(Feature::MemKhz);
+        let accel = rank_of(Feature::AccelKhz);
         let name = |used: &Option<String>, name: &str| {
             if used.is_some() { name.to_owned() } else { format!("_{name}") }
         };
@@ -205,108 +291,105 @@ impl File<'_> {
             writeln!(out, "            {line}")?;
         }
         writeln!(out, "            if let Some(slot) = slots.next() {{")?;
-        writeln!(out, "                *slot = {};", self.finished(sum))?;
+        writeln!(out, "                *slot = {};", self.finished())?;
         writeln!(out, "            }}\n        }}\n    }}")
     }
 
+    /// Thresholds, and the ranks among them that the branches compare.
     fn ranks(&self, out: &mut dyn Write) -> io::Result<()> {
         writeln!(out)?;
-        for input in &self.inputs {
-            let head = format!("const {}: [u32; {}] = ", input.constant(), input.thresholds.len());
-            literal::array(out, 0, &head, &input.thresholds, ";")?;
+        for (_, ranked) in self.inputs() {
+            let constant = ranked.name.to_ascii_uppercase();
+            let head = format!("static {constant}: [u32; {}] = ", ranked.thresholds.len());
+            literal::array(out, 0, &head, &ranked.thresholds, ";")?;
         }
+        let count = self.inputs().count();
         writeln!(out, "\nstruct Ranks {{")?;
-        for input in &self.inputs {
-            writeln!(out, "    {}: {},", input.feature.name(), input.rank_type())?;
+        for (_, ranked) in self.inputs() {
+            writeln!(out, "    {}: {},", ranked.name, unsigned_type(ranked.thresholds.len()))?;
         }
         writeln!(out, "}}\n\nimpl Ranks {{")?;
-        writeln!(out, "    fn new(values: [u32; {}]) -> Self {{", self.inputs.len())?;
-        writeln!(out, "        Ranks {{")?;
-        for (i, input) in self.inputs.iter().enumerate() {
-            let rank = input.rank_call(&format!("values[{i}]"));
-            writeln!(out, "            {}: {rank},", input.feature.name())?;
-        }
-        writeln!(out, "        }}\n    }}\n}}")
+        writeln!(out, "    fn new(values: [u32; {count}]) -> Self {{")?;
+        let fields: Vec<String> = self
+            .inputs()
+            .enumerate()
+            .map(|(i, (_, ranked))| {
+                format!("{}: {}", ranked.name, rank_call(ranked, &format!("values[{i}]")))
+            })
+            .collect();
+        literal::items(out, 8, "Ranks {", &fields, "}")?;
+        writeln!(out, "    }}\n}}")
     }
 
-    /// Base plus the trees that are a single leaf.
-    fn folded_base(&self) -> i64 {
-        self.forest.roots.iter().fold(self.forest.base, |sum, &root| {
-            match self.forest.nodes[root as usize] {
-                Node::Leaf(value) => sum + value,
-                Node::Split { .. } => sum,
-            }
-        })
-    }
-
+    /// Type of the leaves.
     fn leaf_type(&self) -> &'static str {
-        let (mut min, mut max) = (0, 0);
-        for node in &self.forest.nodes {
-            if let Node::Leaf(value) = *node {
-                min = min.min(value);
-                max = max.max(value);
-            }
+        let leaves = self.program.ops.iter().map(|op| match op {
+            Op::Leaf(value) => *value as usize,
+            Op::If { .. } => 0,
+        });
+        match (&self.form, unsigned_type(leaves.max().unwrap_or(0))) {
+            (Form::Grid(_), "u8") => "Byte",
+            (_, leaf) => leaf,
         }
-        if min < 0 || max > i64::from(u32::MAX) { "i64" } else { unsigned_type(max) }
     }
 
     fn sum(&self, out: &mut dyn Write) -> io::Result<()> {
-        writeln!(out, "\nfn sum(x: &Ranks) -> i64 {{")?;
-        writeln!(out, "    let mut sum: i64 = {};", self.folded_base())?;
-        for &root in &self.forest.roots {
+        writeln!(out, "\nfn sum(x: &Ranks) -> u32 {{")?;
+        writeln!(out, "    let mut sum = 0u32;")?;
+        for &root in &self.program.roots {
             if let Some(number) = self.functions.number(root) {
-                writeln!(out, "    sum += i64::from(tree_{number}(x));")?;
+                writeln!(out, "    sum += u32::from(tree_{number}(x));")?;
             }
         }
         writeln!(out, "    sum\n}}")
     }
 
-    fn function(&self, out: &mut dyn Write, number: usize, node: u32) -> io::Result<()> {
+    /// The parts of trees and their lists.
+    fn parts(&self, out: &mut dyn Write, rects: &[Rect]) -> io::Result<()> {
+        let numbers: HashMap<Rect, u32> = rects.iter().copied().zip(0..).collect();
+        let packed: Vec<u32> = rects
+            .iter()
+            .map(|r| u32::from_le_bytes([r.accel.0, r.accel.1, r.mem.0, r.mem.1]))
+            .collect();
+        let mut starts = Vec::with_capacity(self.program.lists.len());
+        let mut items = Vec::new();
+        for list in &self.program.lists {
+            starts.push(items.len() as u32);
+            for (i, Part { use_, value }) in list.iter().enumerate() {
+                let usage = match *use_ {
+                    Use::Add { rect, base, shift } => {
+                        u32::from(shift) << 27 | numbers[&rect] << 16 | u32::from(base)
+                    }
+                    Use::Select { first } => SELECT << 16 | first,
+                };
+                let last = u32::from(i + 1 == list.len()) << 31;
+                // Every value of a part has a function.
+                let value = self.functions.number(*value).unwrap_or(0);
+                items.push(format!("Part {{ value: tree_{value}, usage: {} }}", last | usage));
+            }
+        }
+        writeln!(out)?;
+        literal::array(out, 0, &format!("static RECTS: [u32; {}] = ", rects.len()), &packed, ";")?;
+        literal::array(out, 0, &format!("static LISTS: [u16; {}] = ", starts.len()), &starts, ";")?;
+        let leaf = self.leaf_type();
+        let head = format!("static PARTS: [Part<Ranks, {leaf}>; {}] = [", items.len());
+        literal::items(out, 0, &head, &items, "];")?;
+        writeln!(out, "\nconst COLUMNS: usize = model::ACCEL_KHZ.len() + 1;")?;
+        writeln!(out, "static WALK: Walk<Ranks, {leaf}> =")?;
         writeln!(
             out,
-            "\n#[inline(never)]\nfn tree_{number}(x: &Ranks) -> {} {{",
-            self.leaf_type()
-        )?;
-        write!(out, "    ")?;
-        self.split(out, node, 1)?;
-        writeln!(out, "}}")
+            "    Walk {{ columns: COLUMNS, rects: &RECTS, parts: &PARTS, lists: &LISTS }};"
+        )
     }
+}
 
-    /// Writes a split; the cursor stands after the indentation or after `else `.
-    fn split(&self, out: &mut dyn Write, node: u32, depth: usize) -> io::Result<()> {
-        let Node::Split { feature, threshold, left, right } = self.forest.nodes[node as usize]
-        else {
-            return Ok(());
-        };
-        let pad = " ".repeat(4 * depth);
-        if let Some(input) = self.inputs.iter().find(|i| i.column == usize::from(feature)) {
-            let rank = input.thresholds.partition_point(|&t| t < threshold);
-            let op = if rank == 0 { "==" } else { "<=" };
-            writeln!(out, "if x.{} {op} {rank} {{", input.feature.name())?;
-        }
-        self.child(out, left, depth + 1)?;
-        if self.is_inline_split(right) {
-            write!(out, "{pad}}} else ")?;
-            self.split(out, right, depth)
-        } else {
-            writeln!(out, "{pad}}} else {{")?;
-            self.child(out, right, depth + 1)?;
-            writeln!(out, "{pad}}}")
-        }
-    }
+/// Number of the rectangle by which the device recognises a selection.
+const SELECT: u32 = 0x7ff;
 
-    fn is_inline_split(&self, node: u32) -> bool {
-        self.functions.number(node).is_none()
-            && matches!(self.forest.nodes[node as usize], Node::Split { .. })
-    }
+fn rank_function(ranked: &Ranked) -> &'static str {
+    if ranked.thresholds.len() <= 0xff { "rank_u8" } else { "rank" }
+}
 
-    /// Writes a node on lines of its own.
-    fn child(&self, out: &mut dyn Write, node: u32, depth: usize) -> io::Result<()> {
-        write!(out, "{}", " ".repeat(4 * depth))?;
-        match (self.functions.number(node), self.forest.nodes[node as usize]) {
-            (Some(number), _) => writeln!(out, "tree_{number}(x)"),
-            (None, Node::Leaf(value)) => writeln!(out, "{value}"),
-            (None, Node::Split { .. }) => self.split(out, node, depth),
-        }
-    }
+fn rank_call(ranked: &Ranked, value: &str) -> String {
+    format!("{}({value}, &{})", rank_function(ranked), ranked.name.to_ascii_uppercase())
 }

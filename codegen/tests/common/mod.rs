@@ -1,6 +1,9 @@
 //! Bundles and crates for the tests of the compiler.
 
 #![allow(dead_code)] // every test binary uses its own part
+#![allow(clippy::unwrap_used)] // a test that cannot prepare its input fails
+
+pub(crate) mod rows;
 
 use std::path::Path;
 use std::process::Command;
@@ -201,4 +204,14 @@ pub(crate) fn cargo(folder: &Path, args: &[&str]) {
         String::from_utf8_lossy(&output.stdout),
         String::from_utf8_lossy(&output.stderr)
     );
+}
+
+/// Fails if rustfmt would change the crate.
+pub(crate) fn cargo_fmt_is_silent(folder: &Path) {
+    let output = Command::new(env!("CARGO"))
+        .args(["fmt", "--check"])
+        .current_dir(folder)
+        .output()
+        .expect("cargo runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
 }
