@@ -369,8 +369,9 @@ fn shared_experts_count_as_the_survey_counts_them() -> TestResult {
 
 #[test]
 fn hybrids_and_encoders_are_refused_by_name() -> TestResult {
-    let cases: [(&[(&str, Value)], &str); 4] = [
+    let cases: [(&[(&str, Value)], &str); 5] = [
         (&[("model_type", "jamba".into())], "jamba"),
+        (&[("model_type", "xlm-roberta".into())], "xlm-roberta"),
         (&[("is_encoder_decoder", true.into())], "is_encoder_decoder"),
         (&[("mamba_d_state", 128.into())], "mamba_d_state"),
         (&[("layer_types", json!(["full_attention", "linear_attention"]))], "linear_attention"),

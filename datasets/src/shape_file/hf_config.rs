@@ -22,8 +22,14 @@ mod names {
         &["num_hidden_layers", "n_layer", "n_layers", "num_layers", "num_transformer_layers"];
     pub(super) const HIDDEN: &[&str] =
         &["hidden_size", "n_embd", "d_model", "n_embed", "model_dim", "dim"];
-    pub(super) const HEADS: &[&str] =
-        &["num_attention_heads", "n_head", "n_heads", "num_heads", "num_query_heads"];
+    pub(super) const HEADS: &[&str] = &[
+        "num_attention_heads",
+        "n_head",
+        "n_heads",
+        "num_heads",
+        "num_query_heads",
+        "attention_heads",
+    ];
     pub(super) const KV_HEADS: &[&str] = &[
         "num_key_value_heads",
         "n_kv_heads",
@@ -290,6 +296,9 @@ impl<'a> Config<'a> {
             ));
             Family::UNKNOWN
         });
+        if self.whole(&["hidden_size_per_layer_input"])?.is_some_and(|size| size > 0) {
+            notes.push("embeddings of each layer are not counted among the parameters".to_owned());
+        }
         let layers = self.positive(names::LAYERS)?;
         let hidden = self.positive(names::HIDDEN)?;
         let ffn = self.ffn(model_type, hidden, layers, family, notes)?;
