@@ -79,6 +79,13 @@ mod names {
 pub(super) fn reading(bytes: &[u8]) -> Result<Reading, ShapeFault> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let json: Value = serde_json::from_slice(bytes)
+        .or_else(|error| {
+            // Python writes numbers that JSON does not have; no size is one.
+            std::str::from_utf8(bytes)
+                .ok()
+                .and_then(|text| serde_json::from_str(&non_finite_as_null(text)).ok())
+                .ok_or(error)
+        })
         .map_err(|e| ShapeFault::Format(format!("is neither GGUF nor JSON: {e}")))?;
     let Value::Object(top) = &json else {
         return Err(ShapeFault::Type {
@@ -112,6 +119,35 @@ pub(super) fn reading(bytes: &[u8]) -> Result<Reading, ShapeFault> {
         unsupported,
         notes,
     })
+}
+
+/// The text with `NaN` and infinities outside of strings replaced by null.
+fn non_finite_as_null(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    // Parts between quotes are strings in turn; a quote after an odd run of backslashes ends none.
+    let mut in_string = false;
+    let mut part_start = 0;
+    let mut escaped = false;
+    for (at, c) in text.char_indices() {
+        if c == '"' && !escaped {
+            push_part(&mut out, &text[part_start..at], in_string);
+            in_string = !in_string;
+            part_start = at;
+        }
+        escaped = in_string && c == '\\' && !escaped;
+    }
+    push_part(&mut out, &text[part_start..], in_string);
+    out
+}
+
+fn push_part(out: &mut String, part: &str, in_string: bool) {
+    if in_string {
+        out.push_str(part);
+    } else {
+        out.push_str(
+            &part.replace("-Infinity", "null").replace("Infinity", "null").replace("NaN", "null"),
+        );
+    }
 }
 
 /// A JSON value in words.
