@@ -96,7 +96,10 @@ pub fn run(args: &TrainArgs) -> Result<String> {
 fn families(args: &TrainArgs) -> Vec<Family> {
     Family::ALL
         .into_iter()
-        .filter(|f| args.families.is_empty() || args.families.contains(f))
+        .filter(|f| match &args.families[..] {
+            [] => args.all_families || f.compiles(),
+            asked => asked.contains(f),
+        })
         .collect()
 }
 
@@ -220,7 +223,9 @@ fn regenerate_command(platform: &str, args: &TrainArgs) -> String {
     if args.features != FeatureSet::Paper {
         let _ = write!(command, " --features derived");
     }
-    if !args.families.is_empty() {
+    if args.all_families {
+        let _ = write!(command, " --all-families");
+    } else if !args.families.is_empty() {
         let names: Vec<&str> = families(args).into_iter().map(Family::name).collect();
         let _ = write!(command, " --families {}", names.join(","));
     }

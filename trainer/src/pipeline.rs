@@ -142,6 +142,15 @@ pub fn run(config: &Config<'_>, progress: &Progress) -> Result<Outcome, TrainErr
             ));
         }
     }
+    let most_rows = searched.iter().map(|s| s.data.samples.values.len()).max().unwrap_or(0);
+    for family in config.families {
+        if let Some(rows) = family.max_rows().filter(|&rows| rows < most_rows) {
+            notes.push(format!(
+                "{}: fits of the search see at most {rows} of up to {most_rows} rows, sampled.",
+                family.name()
+            ));
+        }
+    }
     if !table.has_power() {
         notes.push(
             "The table has no power: only throughput is predicted, and the device chooses the \

@@ -7,8 +7,9 @@ use enerinfer_artifacts::{Forest, Target, record};
 use enerinfer_codegen::estimate_bytes_of;
 use enerinfer_hyperparam::{GroupedKFold, Space, Trial, best};
 use enerinfer_learners::{
-    BoostedLearner, CodedMatrix, Fold, HeldOut, Known, LearnError, Learner, Model, NoStore,
-    RandomForestLearner, Scored, Store, StoreError, Task, permutation_importance, search,
+    BoostedLearner, CodedMatrix, Fold, HeldOut, Known, LearnError, Learner, MlpLearner, Model,
+    NoStore, PolyLearner, RandomForestLearner, Scored, Store, StoreError, SvrLearner, Task,
+    permutation_importance, search,
 };
 
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -25,17 +26,46 @@ pub enum Family {
     RandomForest,
     /// Boosted trees (compiled).
     BoostedTrees,
+    /// ε-support-vector regression (for comparison).
+    Svr,
+    /// Polynomial ridge (for comparison).
+    Polynomial,
+    /// Multilayer perceptron (for comparison).
+    Mlp,
 }
+
+/// Most training rows of one fit of the SVR, whose solver keeps a matrix of rows × rows.
+const SVR_MAX_ROWS: usize = 400;
+/// Most training rows of one fit of the perceptron within the search.
+const MLP_MAX_ROWS: usize = 800;
 
 impl Family {
     /// Every family.
-    pub const ALL: [Family; 2] = [Family::RandomForest, Family::BoostedTrees];
+    pub const ALL: [Family; 5] =
+        [Family::RandomForest, Family::BoostedTrees, Family::Svr, Family::Polynomial, Family::Mlp];
 
     /// Name in records and on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Family::RandomForest => "random_forest",
             Family::BoostedTrees => "boosted_trees",
+            Family::Svr => "svr",
+            Family::Polynomial => "polynomial",
+            Family::Mlp => "mlp",
+        }
+    }
+
+    /// Whether its models can be compiled for a device.
+    pub fn compiles(self) -> bool {
+        matches!(self, Family::RandomForest | Family::BoostedTrees)
+    }
+
+    /// Training rows at which the fits of a search are capped; larger folds are sampled.
+    pub fn max_rows(self) -> Option<usize> {
+        match self {
+            Family::Svr => Some(SVR_MAX_ROWS),
+            Family::Mlp => Some(MLP_MAX_ROWS),
+            _ => None,
         }
     }
 }
@@ -160,6 +190,13 @@ impl FamilySearch {
                 run(RandomForestLearner { features }, data, folds, settings, progress)
             }
             Family::BoostedTrees => run(BoostedLearner, data, folds, settings, progress),
+            Family::Svr => {
+                run(SvrLearner { max_rows: SVR_MAX_ROWS }, data, folds, settings, progress)
+            }
+            Family::Polynomial => run(PolyLearner, data, folds, settings, progress),
+            Family::Mlp => {
+                run(MlpLearner { max_rows: MLP_MAX_ROWS }, data, folds, settings, progress)
+            }
         }
     }
 
