@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use enerinfer_artifacts::Feature;
 use enerinfer_hyperparam::{GroupedKFold, Space, Trial, best, draw_unique, mape_percent};
 use enerinfer_learners::{
-    BoostedLearner, CodedMatrix, Learner, MlpLearner, PolyLearner, RandomForestLearner, Search,
-    SvrLearner, Task, relative_weights, search,
+    BoostedLearner, CodedMatrix, Halving, Learner, MlpLearner, PolyLearner, RandomForestLearner,
+    Search, SvrLearner, Task, relative_weights, search, search_by_halving,
 };
 
 struct Table {
@@ -131,6 +131,36 @@ fn mlp() {
 fn svr() {
     check(&SvrLearner { max_rows: 1000 }, 8);
     spans(&SvrLearner { max_rows: 1000 });
+}
+
+#[test]
+fn halving_ends_with_fits_to_all_rows() {
+    let halving = Halving { first_rows: 20, factor: 2 };
+    assert_eq!(halving.rounds(12, 90), [(12, 20), (6, 40), (3, 80), (2, 90)]);
+    assert_eq!(halving.rounds(12, 20), [(12, 20)]);
+    let table = table();
+    let folds = GroupedKFold::new(20, 4, 2).unwrap();
+    let run = |threads| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        let last = std::sync::Mutex::new((0, 0));
+        let progress = |done, total| {
+            let mut last = last.lock().unwrap();
+            *last = (last.0.max(done), total);
+        };
+        let learner = BoostedLearner;
+        let task = table.task();
+        let done = pool.install(|| {
+            search_by_halving(&learner, task, &folds, 12, 9, halving, &progress).unwrap()
+        });
+        assert_eq!(last.into_inner().unwrap(), (4 * 23, 4 * 23));
+        done
+    };
+    let done = run(1);
+    assert_eq!(done.trials, run(2).trials);
+    assert_eq!(done.complete.iter().filter(|&&c| c).count(), 2);
+    let best = done.best().unwrap();
+    assert!(done.complete[best] && done.trials[best].mean().is_some());
+    assert!(done.trials.iter().all(|t| t.mean().is_some()));
 }
 
 #[test]
