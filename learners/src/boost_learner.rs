@@ -60,7 +60,7 @@ impl Space for BoostedLearner {
 
 impl Learner for BoostedLearner {
     fn name(&self) -> &'static str {
-        "boosted"
+        "boosted_trees"
     }
 
     fn groups(&self, trials: &[BoostValidParams]) -> Vec<Vec<usize>> {

@@ -96,4 +96,7 @@ pub enum LearnError {
     /// An error of linfa itself.
     #[error(transparent)]
     Linfa(#[from] linfa::Error),
+    /// The results of a search could not be kept.
+    #[error("the search was stopped: its results could not be kept")]
+    Store,
 }

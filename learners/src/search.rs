@@ -1,6 +1,8 @@
 //! Random search of a family by grouped cross-validation, in full or by successive halving.
 
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
 
 use enerinfer_hyperparam::{
     GroupedKFold, Progress, Trial, best, draw_unique, evaluate_groups, mape_percent,
@@ -11,6 +13,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use crate::draw::below;
 use crate::learner::Learner;
 use crate::share::{Fold, ForestSize, HeldOut};
+use crate::store::{Known, NoStore, Scored, Store};
 use crate::{CodedMatrix, LearnError};
 
 /// What a search learns from: training rows only, held-out models never enter it.
@@ -58,25 +61,31 @@ impl<P> Search<P> {
 /// Draws `n` unique trials and scores each by grouped cross-validation (MAPE per fold). A fit that
 /// diverges scores worst and the search goes on.
 ///
-/// The result depends on the arguments alone, not on the number of threads.
+/// The result depends on the arguments alone, not on the number of threads; results that `store`
+/// knows are taken from it and change nothing else.
 ///
 /// # Errors
 ///
-/// Data that no trial could be fitted to, found before the search starts.
+/// Data that no trial could be fitted to, found before the search starts; a store that fails.
 pub fn search<L: Learner>(
     learner: &L,
     task: Task<'_>,
     folds: &GroupedKFold,
     n: usize,
     draw_seed: u64,
+    store: &dyn Store,
     progress: Progress<'_>,
 ) -> Result<Search<L::Params>, LearnError> {
     check(&task)?;
     let parts: Vec<Part> = (0..folds.k()).map(|f| Part::new(&task, folds, f, false)).collect();
     let params = draw_unique(learner, n, draw_seed);
     let all: Vec<usize> = (0..params.len()).collect();
-    let (trials, sizes) =
-        evaluate_trials(learner, &task, &parts, &params, &all, usize::MAX, progress);
+    let (trials, sizes) = Round { learner, task: &task, parts: &parts, params: &params }.run(
+        &all,
+        usize::MAX,
+        store,
+        progress,
+    )?;
     let complete = vec![true; trials.len()];
     Ok(Search { params, trials, sizes, complete })
 }
@@ -84,6 +93,8 @@ pub fn search<L: Learner>(
 /// Successive halving over rows (Jamieson and Talwalkar 2016).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Halving {
+    /// Trials of the first round.
+    pub trials: usize,
     /// Training rows per fold in the first round, at least 1.
     pub first_rows: usize,
     /// Each round keeps one trial in `factor` and takes `factor` times the rows; at least 2.
@@ -91,11 +102,11 @@ pub struct Halving {
 }
 
 impl Halving {
-    /// Trials and training rows of each round, for `n` trials and folds of `rows` training rows;
-    /// the last round has all rows.
-    pub fn rounds(&self, n: usize, rows: usize) -> Vec<(usize, usize)> {
+    /// Trials and training rows of each round for folds of `rows` training rows; the last round
+    /// has all rows.
+    pub fn rounds(&self, rows: usize) -> Vec<(usize, usize)> {
         let factor = self.factor.max(2);
-        let (mut trials, mut cap) = (n, self.first_rows.max(1));
+        let (mut trials, mut cap) = (self.trials, self.first_rows.max(1));
         let mut rounds = Vec::new();
         while cap < rows {
             rounds.push((trials, cap));
@@ -109,7 +120,8 @@ impl Halving {
 
 /// As [`search`], for families whose fits to all rows are too slow to be made `n` times: all
 /// trials start on few rows, and only the best go on to more. Trials that were left behind keep
-/// their last scores and are not [`Search::complete`].
+/// their last scores and are not [`Search::complete`]. The store keeps the last round, the long
+/// one; a resumed search repeats the others.
 ///
 /// # Errors
 ///
@@ -118,18 +130,20 @@ pub fn search_by_halving<L: Learner>(
     learner: &L,
     task: Task<'_>,
     folds: &GroupedKFold,
-    n: usize,
-    draw_seed: u64,
     halving: Halving,
+    draw_seed: u64,
+    store: &dyn Store,
     progress: Progress<'_>,
 ) -> Result<Search<L::Params>, LearnError> {
     check(&task)?;
     let parts: Vec<Part> = (0..folds.k()).map(|f| Part::new(&task, folds, f, true)).collect();
     let most_rows = parts.iter().map(|part| part.rows.len()).max().unwrap_or(0);
-    let params = draw_unique(learner, n, draw_seed);
-    let rounds = halving.rounds(params.len(), most_rows);
+    let params = draw_unique(learner, halving.trials, draw_seed);
+    // A small space may have fewer members than were asked for.
+    let rounds = Halving { trials: params.len(), ..halving }.rounds(most_rows);
     let total: usize = rounds.iter().map(|round| round.0 * folds.k()).sum();
     let mut done = 0;
+    let round = Round { learner, task: &task, parts: &parts, params: &params };
 
     let mut trials = vec![Trial { fold_mape_percent: vec![None; folds.k()] }; params.len()];
     let mut sizes = vec![None; params.len()];
@@ -141,50 +155,95 @@ pub fn search_by_halving<L: Learner>(
         left.sort_by(|a, b| score(a).total_cmp(&score(b)).then(a.cmp(b)));
         left.truncate(count);
         left.sort_unstable();
-        let (scores, found) =
-            evaluate_trials(learner, &task, &parts, &params, &left, rows, &|now, _| {
-                progress(done + now, total);
-            });
+        let last = rows >= most_rows;
+        let store = if last { store } else { &NoStore };
+        let (scores, found) = round.run(&left, rows, store, &|now, _| {
+            progress(done + now, total);
+        })?;
         done += count * folds.k();
         for ((&trial, score), size) in left.iter().zip(scores).zip(found) {
             trials[trial] = score;
             sizes[trial] = size;
-            complete[trial] = rows >= most_rows;
+            complete[trial] = last;
         }
     }
     Ok(Search { params, trials, sizes, complete })
 }
 
-/// Scores the trials `which`, fitted to at most `rows` training rows per fold.
-fn evaluate_trials<L: Learner>(
-    learner: &L,
-    task: &Task<'_>,
-    parts: &[Part],
-    params: &[L::Params],
-    which: &[usize],
-    rows: usize,
-    progress: Progress<'_>,
-) -> (Vec<Trial>, Vec<Option<ForestSize>>) {
-    let chosen: Vec<L::Params> = which.iter().map(|&trial| params[trial].clone()).collect();
-    let groups = learner.groups(&chosen);
-    let sizes: Vec<OnceLock<ForestSize>> = chosen.iter().map(|_| OnceLock::new()).collect();
-    let score = |members: &[usize], fold: usize| -> Vec<Option<f64>> {
-        let part = &parts[fold];
-        let group: Vec<&L::Params> = members.iter().map(|&trial| &chosen[trial]).collect();
-        // Data faults were found before; what is left is a fault of these parameters.
-        let results = learner.evaluate(&group, part.fold(task, rows)).unwrap_or_default();
-        let scored = members.iter().zip(results).map(|(&trial, result)| {
-            let HeldOut { predictions, size } = result?;
-            if let (0, Some(size)) = (fold, size) {
-                // Only this fold writes, and each trial stands in one group.
-                let _ = sizes[trial].set(size);
+/// What all rounds of a search have in common.
+struct Round<'a, L: Learner> {
+    learner: &'a L,
+    task: &'a Task<'a>,
+    parts: &'a [Part],
+    params: &'a [L::Params],
+}
+
+impl<L: Learner> Round<'_, L> {
+    /// Scores the trials `which`, fitted to at most `rows` training rows per fold.
+    fn run(
+        &self,
+        which: &[usize],
+        rows: usize,
+        store: &dyn Store,
+        progress: Progress<'_>,
+    ) -> Result<(Vec<Trial>, Vec<Option<ForestSize>>), LearnError> {
+        let chosen: Vec<L::Params> = which.iter().map(|&t| self.params[t].clone()).collect();
+        let groups = self.learner.groups(&chosen);
+        let sizes: Vec<OnceLock<ForestSize>> = which.iter().map(|_| OnceLock::new()).collect();
+        let failed = AtomicBool::new(false);
+        let score = |members: &[usize], fold: usize| -> Vec<Option<f64>> {
+            let trials: Vec<usize> = members.iter().map(|&member| which[member]).collect();
+            let known: Vec<Option<Known>> =
+                trials.iter().map(|&trial| store.known(trial, fold)).collect();
+            // Each result is that of its trial alone, so only what is missing needs a fit.
+            let missing: Vec<usize> =
+                trials.iter().zip(&known).filter(|(_, k)| k.is_none()).map(|(&t, _)| t).collect();
+            let mut fitted = Vec::new();
+            if !missing.is_empty() && !failed.load(Ordering::Relaxed) {
+                let started = Instant::now();
+                fitted = self.fit_and_score(&missing, fold, rows);
+                if store.keep(fold, &fitted, started.elapsed().as_secs_f64()).is_err() {
+                    failed.store(true, Ordering::Relaxed);
+                }
             }
-            mape_percent(&predictions, &part.truth).ok()
+            let mut fitted = fitted.into_iter();
+            let results = known.into_iter().zip(members).map(|(known, &member)| {
+                let known = known.or_else(|| fitted.next().map(|s| s.known))?;
+                if let (0, Some(size)) = (fold, known.size) {
+                    // Only this fold writes, and each trial stands in one group.
+                    let _ = sizes[member].set(size);
+                }
+                known.mape_percent
+            });
+            results.collect()
+        };
+        let trials = evaluate_groups(&groups, self.parts.len(), &score, progress);
+        if failed.into_inner() {
+            return Err(LearnError::Store);
+        }
+        Ok((trials, sizes.into_iter().map(OnceLock::into_inner).collect()))
+    }
+
+    /// Results of `trials` on a fold, in order, from as few fits as their family needs.
+    fn fit_and_score(&self, trials: &[usize], fold: usize, rows: usize) -> Vec<Scored> {
+        let part = &self.parts[fold];
+        let group: Vec<&L::Params> = trials.iter().map(|&trial| &self.params[trial]).collect();
+        // Data faults were found before; what is left is a fault of these parameters.
+        let results = self.learner.evaluate(&group, part.fold(self.task, rows));
+        let mut results = results.unwrap_or_default();
+        results.resize(trials.len(), None);
+        let scored = trials.iter().zip(results).map(|(&trial, result)| {
+            let known = match result {
+                None => Known { mape_percent: None, size: None },
+                Some(HeldOut { predictions, size }) => {
+                    let mape = mape_percent(&predictions, &part.truth).ok();
+                    Known { mape_percent: mape.filter(|m| m.is_finite()), size }
+                }
+            };
+            Scored { trial, params: self.learner.describe(&self.params[trial]), known }
         });
         scored.collect()
-    };
-    let trials = evaluate_groups(&groups, parts.len(), &score, progress);
-    (trials, sizes.into_iter().map(OnceLock::into_inner).collect())
+    }
 }
 
 /// Refuses what would make every trial fail.

@@ -8,8 +8,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use enerinfer_artifacts::Feature;
 use enerinfer_hyperparam::{GroupedKFold, Space, Trial, best, draw_unique, mape_percent};
 use enerinfer_learners::{
-    BoostedLearner, CodedMatrix, Halving, Learner, MlpLearner, PolyLearner, RandomForestLearner,
-    Search, SvrLearner, Task, relative_weights, search, search_by_halving,
+    BoostedLearner, CodedMatrix, Halving, Known, LearnError, Learner, MlpLearner, NoStore,
+    PolyLearner, RandomForestLearner, Scored, Search, Store, StoreError, SvrLearner, Task,
+    relative_weights, search, search_by_halving,
 };
 
 struct Table {
@@ -55,7 +56,7 @@ impl Table {
 fn run<L: Learner>(learner: &L, table: &Table, trials: usize, threads: usize) -> Search<L::Params> {
     let folds = GroupedKFold::new(20, 4, 2).unwrap();
     let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-    pool.install(|| search(learner, table.task(), &folds, trials, 9, &|_, _| {})).unwrap()
+    pool.install(|| search(learner, table.task(), &folds, trials, 9, &NoStore, &|_, _| {})).unwrap()
 }
 
 /// Every trial fitted alone, fold by fold, with nothing of the search but its draws.
@@ -135,9 +136,9 @@ fn svr() {
 
 #[test]
 fn halving_ends_with_fits_to_all_rows() {
-    let halving = Halving { first_rows: 20, factor: 2 };
-    assert_eq!(halving.rounds(12, 90), [(12, 20), (6, 40), (3, 80), (2, 90)]);
-    assert_eq!(halving.rounds(12, 20), [(12, 20)]);
+    let halving = Halving { trials: 12, first_rows: 20, factor: 2 };
+    assert_eq!(halving.rounds(90), [(12, 20), (6, 40), (3, 80), (2, 90)]);
+    assert_eq!(halving.rounds(20), [(12, 20)]);
     let table = table();
     let folds = GroupedKFold::new(20, 4, 2).unwrap();
     let run = |threads| {
@@ -150,7 +151,7 @@ fn halving_ends_with_fits_to_all_rows() {
         let learner = BoostedLearner;
         let task = table.task();
         let done = pool.install(|| {
-            search_by_halving(&learner, task, &folds, 12, 9, halving, &progress).unwrap()
+            search_by_halving(&learner, task, &folds, halving, 9, &NoStore, &progress).unwrap()
         });
         assert_eq!(last.into_inner().unwrap(), (4 * 23, 4 * 23));
         done
@@ -161,6 +162,43 @@ fn halving_ends_with_fits_to_all_rows() {
     let best = done.best().unwrap();
     assert!(done.complete[best] && done.trials[best].mean().is_some());
     assert!(done.trials.iter().all(|t| t.mean().is_some()));
+}
+
+/// Remembers everything and fails after some results, as a full disk would.
+#[derive(Default)]
+struct Memory {
+    results: std::sync::Mutex<BTreeMap<(usize, usize), Known>>,
+    room: usize,
+}
+
+impl Store for Memory {
+    fn known(&self, trial: usize, fold: usize) -> Option<Known> {
+        self.results.lock().unwrap().get(&(trial, fold)).copied()
+    }
+
+    fn keep(&self, fold: usize, scored: &[Scored], _: f64) -> Result<(), StoreError> {
+        let mut results = self.results.lock().unwrap();
+        if results.len() >= self.room {
+            return Err(StoreError);
+        }
+        results.extend(scored.iter().map(|s| ((s.trial, fold), s.known)));
+        Ok(())
+    }
+}
+
+#[test]
+fn an_interrupted_search_ends_like_an_undisturbed_one() {
+    let table = table();
+    let folds = GroupedKFold::new(20, 4, 2).unwrap();
+    let learner = RandomForestLearner { features: 3 };
+    let go = |store: &Memory| search(&learner, table.task(), &folds, 30, 9, store, &|_, _| {});
+    let mut store = Memory { room: 40, ..Memory::default() };
+    assert!(matches!(go(&store), Err(LearnError::Store)));
+    store.room = usize::MAX;
+    let resumed = go(&store).unwrap();
+    let undisturbed = run(&learner, &table, 30, 2);
+    assert_eq!(resumed.trials, undisturbed.trials);
+    assert_eq!(resumed.sizes, undisturbed.sizes);
 }
 
 #[test]
@@ -186,7 +224,7 @@ fn data_that_nothing_can_be_fitted_to_is_an_error() {
     let folds = GroupedKFold::new(20, 4, 2).unwrap();
     let mut error = |row: usize, value: f64| {
         let before = std::mem::replace(&mut table.y[row], value);
-        let result = search(&BoostedLearner, table.task(), &folds, 2, 0, &|_, _| {});
+        let result = search(&BoostedLearner, table.task(), &folds, 2, 0, &NoStore, &|_, _| {});
         table.y[row] = before;
         result.map(|_| ()).unwrap_err().to_string()
     };

@@ -1,0 +1,19 @@
+//! Bits per stored weight of each operator.
+
+use enerinfer_datasets::{GemvOp, WeightFormat};
+
+/// Bits per weight of an operator's matrix, scales included.
+///
+/// Q4_K_M is a mixture (llama.cpp, `llama_tensor_get_type`): the LM head is Q6_K (6.5625 bits),
+/// half of the value and FFN-down matrices are Q6_K and the rest Q4_K (4.5 bits). So models with
+/// a large vocabulary read more bytes per weight than the format's mean says.
+pub(crate) fn bits_per_weight(format: WeightFormat, op: GemvOp) -> f64 {
+    const Q4_K: f64 = 4.5;
+    const Q6_K: f64 = 6.5625;
+    match (format, op) {
+        (WeightFormat::Q4KM, GemvOp::LmHead) => Q6_K,
+        (WeightFormat::Q4KM, GemvOp::Value | GemvOp::Down) => (Q4_K + Q6_K) / 2.0,
+        (WeightFormat::Q4KM, _) => Q4_K,
+        _ => format.millibits_per_weight() as f64 / 1000.0,
+    }
+}
