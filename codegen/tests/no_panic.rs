@@ -2,6 +2,8 @@
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))] // links with the system's gcc
 
+#![allow(clippy::unwrap_used)] // a test that cannot prepare its input fails
+
 mod common;
 
 use std::path::Path;
