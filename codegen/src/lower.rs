@@ -1,6 +1,6 @@
 //! The pipeline of passes from a bundle to integer predictors.
 
-use enerinfer_artifacts::{Bundle, Forest, IntPredictor, IntThermalModel, Node, Predictor, Target};
+use enerinfer_artifacts::{Bundle, Forest, IntPredictor, Node, Predictor, Target};
 use serde::Serialize;
 
 use crate::passes::drop_unreachable::drop_unreachable;
@@ -36,8 +36,6 @@ pub struct PassEffect {
 pub struct Lowered {
     /// In the order of [`Target::COMPILED`], absent ones left out.
     pub predictors: Vec<IntPredictor>,
-    /// The thermal model in fixed point, if the bundle has one.
-    pub thermal: Option<IntThermalModel>,
     /// Every pass on every predictor, in order.
     pub steps: Vec<PassEffect>,
 }
@@ -52,8 +50,11 @@ impl Lowered {
 /// Validates the bundle and lowers its predictors for the device.
 pub fn lower(bundle: &Bundle, options: &Options) -> Result<Lowered, CodegenError> {
     bundle.validate()?;
-    let thermal = bundle.thermal.as_ref().map(|model| model.to_int()).transpose()?;
-    let mut lowered = Lowered { predictors: Vec::new(), thermal, steps: Vec::new() };
+    if let Some(thermal) = &bundle.thermal {
+        // Checked here, where it can be refused with its reason.
+        thermal.to_int()?;
+    }
+    let mut lowered = Lowered { predictors: Vec::new(), steps: Vec::new() };
     for predictor in Target::COMPILED.iter().filter_map(|&t| bundle.predictor(t)) {
         let int = lower_predictor(predictor, bundle, &mut lowered.steps)?;
         lowered.predictors.push(int);

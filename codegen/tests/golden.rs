@@ -3,8 +3,6 @@
 //! After a wanted change of the output: `UPDATE_GOLDEN=1 cargo test -p enerinfer-codegen --test
 //! golden`, and look at the difference.
 
-#![allow(clippy::unwrap_used)] // a test's way to fail
-
 mod common;
 
 use std::collections::BTreeMap;

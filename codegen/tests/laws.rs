@@ -1,7 +1,5 @@
 //! Laws that hold for every shape, forest and bundle.
 
-#![allow(clippy::unwrap_used)] // a test's way to fail
-
 mod common;
 
 use common::Drawn;

@@ -39,10 +39,14 @@ mod forest_learner;
 mod importance;
 mod learner;
 mod matrix;
+mod mlp;
 mod oob;
+mod poly;
 mod predict;
+mod prepare;
 mod share;
 mod split;
+mod svr;
 mod tree;
 mod weights;
 
@@ -57,9 +61,12 @@ pub use learner::{
     Known, Learner, Model, NoStore, Regressor, Scored, Search, Store, StoreError, Task, search,
 };
 pub use matrix::{CodedMatrix, MAX_FEATURES};
+pub use mlp::{Activation, MlpLearner, MlpParams};
 pub use oob::{OutOfBag, out_of_bag};
+pub use poly::{PolyLearner, PolyParams};
 pub use predict::predict;
 pub use share::{
     Fold, ForestSize, HeldOut, boost_groups, evaluate_boosted, evaluate_forests, forest_groups,
 };
+pub use svr::{SvrKernel, SvrLearner, SvrParams};
 pub use weights::relative_weights;

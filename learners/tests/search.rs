@@ -8,8 +8,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use enerinfer_artifacts::Feature;
 use enerinfer_hyperparam::{GroupedKFold, Space, Trial, best, draw_unique, mape_percent};
 use enerinfer_learners::{
-    BoostedLearner, CodedMatrix, Learner, NoStore, RandomForestLearner, Search, Task,
-    relative_weights, search,
+    BoostedLearner, CodedMatrix, Learner, MlpLearner, NoStore, PolyLearner, RandomForestLearner,
+    Search, SvrLearner, Task, relative_weights, search,
 };
 
 struct Table {
@@ -113,6 +113,24 @@ fn random_forest() {
 fn boosted() {
     check(&BoostedLearner, 40);
     spans(&BoostedLearner);
+}
+
+#[test]
+fn poly() {
+    check(&PolyLearner, 40);
+    spans(&PolyLearner);
+}
+
+#[test]
+fn mlp() {
+    check(&MlpLearner { max_rows: 1000 }, 4);
+    spans(&MlpLearner { max_rows: 1000 });
+}
+
+#[test]
+fn svr() {
+    check(&SvrLearner { max_rows: 1000 }, 8);
+    spans(&SvrLearner { max_rows: 1000 });
 }
 
 #[test]

@@ -1,15 +1,17 @@
 //! Model selection: the random searches of a target, over all families that were asked for.
 
 use std::collections::BTreeMap;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use enerinfer_artifacts::{Forest, Target, record};
 use enerinfer_codegen::estimate_bytes_of;
-use enerinfer_hyperparam::{GroupedKFold, Trial, best};
+use enerinfer_hyperparam::{GroupedKFold, Space, Trial, best};
 use enerinfer_learners::{
-    BoostedLearner, CodedMatrix, Known, Learner, Model, RandomForestLearner, Scored, Store,
-    StoreError, Task, permutation_importance, search,
+    BoostedLearner, CodedMatrix, Fold, HeldOut, Known, LearnError, Learner, Model, NoStore,
+    RandomForestLearner, Scored, Store, StoreError, Task, permutation_importance, search,
 };
+
+use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::TrainError;
 use crate::journal::Journal;
@@ -130,10 +132,15 @@ pub(crate) struct FamilySearch {
     /// Trials in the order of drawing.
     pub(crate) candidates: Vec<Candidate>,
     refit: Box<Refit>,
+    cross_validate: Box<CrossValidate>,
 }
 
 /// Fits candidate `usize` on all rows of some data.
 type Refit = dyn Fn(usize, &TargetData, u64) -> Result<Model, TrainError> + Send + Sync;
+
+/// Scores candidate `usize` by cross-validation on some data.
+type CrossValidate =
+    dyn Fn(usize, &TargetData, &GroupedKFold, u64) -> Result<Trial, TrainError> + Send + Sync;
 
 impl FamilySearch {
     /// Draws and cross-validates the family's trials; `progress` gets `(done, total)` folds.
@@ -167,6 +174,20 @@ impl FamilySearch {
         seed: u64,
     ) -> Result<Model, TrainError> {
         (self.refit)(candidate, data, seed)
+    }
+
+    /// Scores a candidate by cross-validation on `data`, which may have other columns.
+    ///
+    /// # Errors
+    /// As the search's.
+    pub(crate) fn cross_validate(
+        &self,
+        candidate: usize,
+        data: &TargetData,
+        folds: &GroupedKFold,
+        seed: u64,
+    ) -> Result<Trial, TrainError> {
+        (self.cross_validate)(candidate, data, folds, seed)
     }
 
     /// The candidate of lowest cross-validated MAPE; `None` if all diverged.
@@ -235,13 +256,72 @@ where
                 .map(|s| estimate_bytes_of(u64::from(s.trees), s.leaves * k / (k - 1), thresholds)),
         })
         .collect();
-    let params = found.params;
-    let refit = move |candidate: usize, data: &TargetData, seed| {
-        let weights = Some(&data.weights[..]);
-        let values = &data.samples.values;
-        Ok(learner.fit(&params[candidate], &data.x, &data.rows, values, weights, seed)?)
+    let learner = Arc::new(learner);
+    let params = Arc::new(found.params);
+    let refit = {
+        let (learner, params) = (Arc::clone(&learner), Arc::clone(&params));
+        move |candidate: usize, data: &TargetData, seed| {
+            let weights = Some(&data.weights[..]);
+            let values = &data.samples.values;
+            Ok(learner.fit(&params[candidate], &data.x, &data.rows, values, weights, seed)?)
+        }
     };
-    Ok(FamilySearch { name, candidates, refit: Box::new(refit) })
+    let cross_validate = move |candidate: usize, data: &TargetData, folds: &GroupedKFold, seed| {
+        let one = One { learner: &*learner, params: &params[candidate] };
+        let mut found = search(&one, data.task(seed), folds, 1, 0, &NoStore, &|_, _| {})?;
+        let fault = TrainError::NoUsableTrial { target: data.target.name() };
+        found.trials.pop().ok_or(fault)
+    };
+    Ok(FamilySearch {
+        name,
+        candidates,
+        refit: Box::new(refit),
+        cross_validate: Box::new(cross_validate),
+    })
+}
+
+/// A family reduced to one member, so that a search for one trial scores just that.
+struct One<'a, L: Learner> {
+    learner: &'a L,
+    params: &'a L::Params,
+}
+
+impl<L: Learner> Space for One<'_, L> {
+    type Params = L::Params;
+
+    fn draw(&self, _: &mut Xoshiro256PlusPlus) -> L::Params {
+        self.params.clone()
+    }
+
+    fn describe(&self, params: &L::Params) -> BTreeMap<String, String> {
+        self.learner.describe(params)
+    }
+}
+
+impl<L: Learner> Learner for One<'_, L> {
+    fn name(&self) -> &'static str {
+        self.learner.name()
+    }
+
+    fn evaluate(
+        &self,
+        group: &[&L::Params],
+        fold: Fold<'_>,
+    ) -> Result<Vec<Option<HeldOut>>, LearnError> {
+        self.learner.evaluate(group, fold)
+    }
+
+    fn fit(
+        &self,
+        params: &L::Params,
+        x: &CodedMatrix,
+        rows: &[u32],
+        y: &[f64],
+        w: Option<&[f64]>,
+        seed: u64,
+    ) -> Result<Model, LearnError> {
+        self.learner.fit(params, x, rows, y, w, seed)
+    }
 }
 
 /// The journal as a search sees it.

@@ -14,7 +14,8 @@ fn shape_to_an_hour_of_tokens() {
     let shape = Shape::new(28, 1536, 12, 2, 8960, 151_936).tied_embeddings();
     let tables = Predictor::tables(&shape).tables;
     let fronts = Fronts::new(&tables);
-    let mut control = Coordinator::new(&tables, &fronts, &model::THERMAL, Config::default());
+    let thermal = model::THERMAL.expect("the committed model has a thermal model");
+    let mut control = Coordinator::new(&tables, &fronts, &thermal, Config::default());
     let fastest = tables.throughput.iter().max().map_or(0, |r| r.0);
     let qoe = MicroTokPerS(fastest / 2);
     let heat = |point: u16| f64::from(tables.accel_power[usize::from(point)].0);

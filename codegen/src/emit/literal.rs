@@ -1,5 +1,6 @@
 //! Lists of numbers, laid out as rustfmt lays them out.
 
+use std::fmt::Display;
 use std::io::{self, Write};
 
 /// Line width of rustfmt.
@@ -7,21 +8,21 @@ const WIDTH: usize = 100;
 
 /// Writes `head[items];` with as many items per line as fit, where `head` is the text up to the
 /// bracket, e.g. `const A: [u32; 3] = `.
-pub(crate) fn array<T: ToString>(
+pub(crate) fn array(
     out: &mut dyn Write,
     indent: usize,
     head: &str,
-    items: &[T],
+    items: &[impl Display],
     tail: &str,
 ) -> io::Result<()> {
     let pad = " ".repeat(indent);
-    let list = items.iter().map(T::to_string).collect::<Vec<_>>().join(", ");
+    let list = items.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
     let one_line = format!("{pad}{head}[{list}]{tail}");
     if one_line.len() <= WIDTH {
         return writeln!(out, "{one_line}");
     }
     let next_line = format!("{pad}    [{list}]{tail}");
-    if let Some(assigned) = head.strip_suffix(' ')
+    if let Some(assigned) = head.strip_suffix(' ').filter(|head| head.ends_with('='))
         && next_line.len() <= WIDTH
     {
         return writeln!(out, "{pad}{assigned}\n{next_line}");
@@ -29,7 +30,7 @@ pub(crate) fn array<T: ToString>(
     writeln!(out, "{pad}{head}[")?;
     let mut line = String::new();
     for item in items {
-        let text = format!("{},", item.to_string());
+        let text = format!("{item},");
         if !line.is_empty() && indent + 4 + line.len() + 1 + text.len() >= WIDTH {
             writeln!(out, "{pad}    {line}")?;
             line.clear();

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use enerinfer_artifacts::{Bundle, Domain, Feature, IntThermalModel, Target};
+use enerinfer_artifacts::{Bundle, Domain, Feature, Target};
 
 use super::{GENERATED, feature_variant, literal};
 use crate::Lowered;
@@ -93,8 +93,7 @@ pub(crate) fn write(
     writeln!(out, "/// Memory clocks in kHz, lowest first.")?;
     literal::array(out, 0, &format!("pub const MEM_KHZ: [u32; {}] = ", mem.len()), mem, ";")?;
 
-    thermal(out, lowered.thermal.as_ref())?;
-
+    thermal(out, bundle)?;
     writeln!(out, "/// Training range of every shape feature that a predictor reads.")?;
     let head = format!("pub(crate) const RANGES: [Range; {}] = [", ranges.len());
     let items: Vec<String> = ranges
@@ -126,25 +125,21 @@ pub(crate) fn write(
     Ok(())
 }
 
-fn thermal(out: &mut dyn Write, model: Option<&IntThermalModel>) -> io::Result<()> {
-    writeln!(out, "/// Whether a thermal model was trained.")?;
-    writeln!(out, "pub const HAS_THERMAL: bool = {};", model.is_some())?;
-    writeln!(
-        out,
-        "/// Thermal model for the thermal-aware controller; without training, it expects the \
-         present\n/// temperature to stay."
-    )?;
-    let Some(model) = model else {
-        return writeln!(out, "pub const THERMAL: ThermalModel = ThermalModel::PERSISTENCE;");
+/// The thermal model, if one was fitted.
+fn thermal(out: &mut dyn Write, bundle: &Bundle) -> io::Result<()> {
+    writeln!(out, "/// Model of the shell temperature, if one was fitted.")?;
+    let Some(model) = &bundle.thermal else {
+        return writeln!(out, "pub const THERMAL: Option<ThermalModel> = None;");
     };
-    writeln!(out, "pub const THERMAL: ThermalModel = ThermalModel {{")?;
+    let model = model.to_int().map_err(io::Error::other)?;
+    writeln!(out, "pub const THERMAL: Option<ThermalModel> = Some(ThermalModel {{")?;
     writeln!(out, "    intercept_uc: {},", model.intercept_uc)?;
     literal::array(out, 4, "history_q24: ", &model.history_q24, ",")?;
     writeln!(out, "    power_uc_per_w: {},", model.power_uc_per_w)?;
     writeln!(out, "    time_uc_per_s: {},", model.time_uc_per_s)?;
     writeln!(out, "    time_power_uc_per_ws: {},", model.time_power_uc_per_ws)?;
     literal::array(out, 4, "time_history_q24: ", &model.time_history_q24, ",")?;
-    writeln!(out, "}};")
+    writeln!(out, "}});")
 }
 
 /// Targets with a file of their own, by name, as rustfmt orders `mod` lines.

@@ -33,11 +33,8 @@ pub const POINTS: usize = 6;
 pub const ACCEL_KHZ: [u32; 3] = [300000, 600000, 900000];
 /// Memory clocks in kHz, lowest first.
 pub const MEM_KHZ: [u32; 2] = [1000000, 2000000];
-/// Whether a thermal model was trained.
-pub const HAS_THERMAL: bool = true;
-/// Thermal model for the thermal-aware controller; without training, it expects the present
-/// temperature to stay.
-pub const THERMAL: ThermalModel = ThermalModel {
+/// Model of the shell temperature, if one was fitted.
+pub const THERMAL: Option<ThermalModel> = Some(ThermalModel {
     intercept_uc: -250000,
     history_q24: [
         79892, 159783, 239675, 319566, 399458, 479349, 559241, 639132, 719024, 798915, 878807,
@@ -50,7 +47,7 @@ pub const THERMAL: ThermalModel = ThermalModel {
         -163840, -147456, -131072, -114688, -98304, -81920, -65536, -49152, -32768, -16384, 0,
         16384, 32768, 49152, 65536, 81920, 98304, 114688, 131072, 147456,
     ],
-};
+});
 /// Training range of every shape feature that a predictor reads.
 pub(crate) const RANGES: [Range; 7] = [
     Range { feature: Feature::Layers, min: 4, max: 64 },
