@@ -13,16 +13,7 @@ fn h_phone_warms_up_as_published_within_15_percent() {
     let targets = thermal_targets(H_PHONE_REST_SHELL_CELSIUS, H_PHONE_STRESS_CORE_CELSIUS).unwrap();
     assert_eq!(targets.len(), 4);
     for target in targets {
-        let seconds = phone
-            .thermal()
-            .seconds_to_shell(
-                target.from,
-                target.power_w,
-                target.ambient_celsius,
-                target.threshold_celsius,
-                600.0,
-            )
-            .unwrap();
+        let seconds = target.simulate(phone.thermal()).unwrap();
         println!(
             "{:28} to {} °C at {:.2} W: published {} s, simulated {seconds:.0} s",
             target.source, target.threshold_celsius, target.power_w, target.seconds

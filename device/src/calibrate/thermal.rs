@@ -36,6 +36,14 @@ pub struct ThermalTarget {
     pub seconds: f64,
 }
 
+impl ThermalTarget {
+    /// The simulated time, s; none within ten minutes.
+    pub fn simulate(&self, model: &ThermalModel) -> Option<f64> {
+        let ThermalTarget { from, power_w, ambient_celsius, threshold_celsius, .. } = *self;
+        model.seconds_to_shell(from, power_w, ambient_celsius, threshold_celsius, 600.0)
+    }
+}
+
 /// A thermal model with the start states it was fitted with.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ThermalFit {
@@ -136,16 +144,11 @@ impl CostFunction for &Problem {
         let outside: f64 = position.iter().map(|z| (z - z.clamp(0.0, 1.0)).powi(2)).sum();
         let targets = thermal_targets(fit.rest_shell_celsius, fit.stress_core_celsius)?;
         let errors = targets.iter().map(|target| {
-            let r = (seconds(&model, target).unwrap_or(600.0) / target.seconds).ln() / 0.15;
+            let r = (target.simulate(&model).unwrap_or(600.0) / target.seconds).ln() / 0.15;
             r * r + r.powi(6)
         });
         Ok(errors.sum::<f64>() + 100.0 * outside)
     }
-}
-
-fn seconds(model: &ThermalModel, target: &ThermalTarget) -> Option<f64> {
-    let ThermalTarget { from, power_w, ambient_celsius, threshold_celsius, .. } = *target;
-    model.seconds_to_shell(from, power_w, ambient_celsius, threshold_celsius, 600.0)
 }
 
 /// Fits h_phone's thermal model.
