@@ -64,7 +64,7 @@ pub struct ThermalFit {
 /// The start states that the committed h_phone model was fitted with.
 pub const H_PHONE_REST_SHELL_CELSIUS: f64 = 35.5;
 /// See [`H_PHONE_REST_SHELL_CELSIUS`].
-pub const H_PHONE_STRESS_CORE_CELSIUS: f64 = 6.43;
+pub const H_PHONE_STRESS_CORE_CELSIUS: f64 = 6.42;
 
 /// The published times with given start states; powers are h_phone's simulated ones.
 ///
