@@ -19,6 +19,7 @@ pub const MAX_PAYLOAD: u64 = 1 << 30;
 
 /// Which device, engine and weight format the predictors are for.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PlatformId {
     /// Platform name, e.g. `orin`.
     pub name: String,

@@ -68,6 +68,33 @@ impl Feature {
     /// point.
     pub const CLOCKS: [Feature; 2] = [Feature::AccelKhz, Feature::MemKhz];
 
+    /// Every feature, in the order of the codes.
+    pub const ALL: [Feature; 18] = [
+        Feature::Layers,
+        Feature::Hidden,
+        Feature::Heads,
+        Feature::KvHeads,
+        Feature::Ffn,
+        Feature::Vocab,
+        Feature::TotalParamsK,
+        Feature::AccelKhz,
+        Feature::MemKhz,
+        Feature::ReadParamsK,
+        Feature::LmHeadParamsK,
+        Feature::FfnParamsK,
+        Feature::AttnParamsK,
+        Feature::KvWidth,
+        Feature::QWidth,
+        Feature::Experts,
+        Feature::ActiveExperts,
+        Feature::HeadDim,
+    ];
+
+    /// The feature of a [`Feature::name`].
+    pub fn from_name(name: &str) -> Option<Feature> {
+        Feature::ALL.into_iter().find(|feature| feature.name() == name)
+    }
+
     /// Stable snake-case name, used in records, file headers and generated code.
     pub fn name(self) -> &'static str {
         match self {
@@ -102,6 +129,7 @@ impl Feature {
 ///
 /// This is plain data: the checked type is `LlmShape` of the datasets crate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ShapeDims {
     /// Transformer layers.
     pub layers: u32,
@@ -136,11 +164,13 @@ fn thousands(n: u64) -> u32 {
 
 impl ShapeDims {
     /// Attention weights of all layers: q, k, v and output projections.
+    ///
+    /// Like all counts here it saturates, so that no shape, however absurd, can overflow.
     pub fn attn_params(&self) -> u64 {
-        let h = u64::from(self.hidden);
-        let q = u64::from(self.heads) * u64::from(self.head_dim);
-        let kv = u64::from(self.kv_heads) * u64::from(self.head_dim);
-        u64::from(self.layers) * h * (2 * q + 2 * kv)
+        let heads = u64::from(self.heads) + u64::from(self.kv_heads);
+        u64::from(self.layers)
+            .saturating_mul(u64::from(self.hidden))
+            .saturating_mul((2 * heads).saturating_mul(u64::from(self.head_dim)))
     }
 
     /// FFN weights of `experts` experts over all layers (the router included when there is one).
@@ -148,7 +178,11 @@ impl ShapeDims {
         let matrices = if self.gated { 3 } else { 2 };
         let h = u64::from(self.hidden);
         let router = if self.experts > 1 { h * u64::from(self.experts) } else { 0 };
-        u64::from(self.layers) * (matrices * h * u64::from(self.ffn) * u64::from(experts) + router)
+        (matrices * h)
+            .saturating_mul(u64::from(self.ffn))
+            .saturating_mul(u64::from(experts))
+            .saturating_add(router)
+            .saturating_mul(u64::from(self.layers))
     }
 
     /// FFN weights read per decoded token.
@@ -163,18 +197,20 @@ impl ShapeDims {
 
     /// Weights read per decoded token: attention, active FFN, LM head; one embedding row.
     pub fn read_params(&self) -> u64 {
-        self.attn_params() + self.ffn_read_params() + self.lm_head_params() + u64::from(self.hidden)
+        self.attn_params()
+            .saturating_add(self.ffn_read_params())
+            .saturating_add(self.lm_head_params())
+            .saturating_add(u64::from(self.hidden))
     }
 
     /// Total parameters by formula: matrices, embeddings (once when tied), two norms per layer
     /// and the final norm. Biases and family extras are not counted.
     pub fn formula_total_params(&self) -> u64 {
         let h = u64::from(self.hidden);
-        let embeddings = self.lm_head_params() * if self.tied { 1 } else { 2 };
         self.attn_params()
-            + self.ffn_params_of(self.experts)
-            + embeddings
-            + (2 * u64::from(self.layers) + 1) * h
+            .saturating_add(self.ffn_params_of(self.experts))
+            .saturating_add(self.lm_head_params().saturating_mul(if self.tied { 1 } else { 2 }))
+            .saturating_add((2 * u64::from(self.layers) + 1).saturating_mul(h))
     }
 
     /// The value of a shape feature; `None` for the clocks.

@@ -50,6 +50,7 @@ pub struct Forest<L> {
 
 /// Node counts and depth of a forest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ForestStats {
     /// Trees.
     pub trees: u32,

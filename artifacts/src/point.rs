@@ -11,6 +11,7 @@ pub const MAX_POINTS: usize = 1024;
 
 /// An operating point `u = (i_acc, i_mem)`; level 0 is the lowest clock (algorithms: notation).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OperatingPoint {
     /// Level of the memory clock.
     pub mem: u8,
@@ -22,6 +23,7 @@ pub struct OperatingPoint {
 ///
 /// Points are numbered memory-major: `index = mem · accel_levels + accel`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ClockTables {
     /// Accelerator clocks in kHz, lowest first.
     pub accel_khz: Vec<u32>,

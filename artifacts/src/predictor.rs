@@ -18,6 +18,7 @@ use crate::{Error, Feature, Forest, ShapeDims};
 
 /// What a predictor predicts (EnerInfer §4.2–4.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Target {
     /// Decode throughput at the highest clocks, tokens/s.

@@ -2,19 +2,28 @@
 //!
 //! Numbers are finite or absent (`null`), never NaN. Field order is the order of the structs, so
 //! the same run gives the same bytes.
+//!
+//! Its JSON Schema is derived from these types (feature `schema`) and committed with the reports
+//! crate. A field added later is optional, so that stored records of this version stay readable;
+//! anything else is a new [`SCHEMA_VERSION`].
 
 use std::collections::BTreeMap;
+use std::io::Read as _;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{ClockTables, Error, ForestStats, OperatingPoint, PlatformId, Target};
+use crate::{ClockTables, Error, ForestStats, OperatingPoint, PlatformId, ShapeDims, Target};
 
 /// Version of the record's schema.
 pub const SCHEMA_VERSION: u32 = 1;
 
+/// Largest record file that is read, bytes.
+pub const MAX_RECORD: u64 = 256 << 20;
+
 /// One training run of one platform.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Record {
     /// [`SCHEMA_VERSION`] of the writer.
     pub schema_version: u32,
@@ -46,10 +55,151 @@ pub struct Record {
     pub size: SizeRecord,
     /// What a reader should know, each a sentence (fallbacks, skipped parts).
     pub notes: Vec<String>,
+    /// What only some runs look into.
+    #[serde(default)]
+    pub details: Details,
+}
+
+/// What only some runs look into; everything here may be empty.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default)]
+pub struct Details {
+    /// Shapes of held-out models, in any order.
+    pub heldout_shapes: Vec<HeldoutShape>,
+    /// Best of every learner family that was searched, per target.
+    pub families: Vec<FamilyScore>,
+    /// How much each input matters, per target.
+    pub importances: Vec<Importance>,
+    /// Accuracy of the thermal model.
+    pub thermal: Option<ThermalAccuracy>,
+    /// Sessions of controllers on a simulated device.
+    pub closed_loop: Vec<ClosedLoopRun>,
+    /// What predicting `peak · scale` instead of throughput directly buys, per family.
+    pub designs: Vec<DesignScore>,
+    /// The paper's inputs against the derived ones, per target.
+    pub feature_sets: Vec<FeatureSetScore>,
+}
+
+/// Held-out throughput MAPE of one family in both designs (EnerInfer §4.2).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct DesignScore {
+    /// Learner family.
+    pub family: String,
+    /// `peak · scale`, each by the family's best trial, %.
+    pub disaggregated_mape_percent: Option<f64>,
+    /// Throughput directly, by the family's best trial, %.
+    pub monolithic_mape_percent: Option<f64>,
+    /// What the paper publishes for the family (model selection on its own data), %.
+    pub published_mape_percent: Option<f64>,
+}
+
+/// One target learnt from two sets of inputs with the same hyper-parameters.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct FeatureSetScore {
+    /// The target.
+    pub target: Target,
+    /// Learner family.
+    pub family: String,
+    /// Cross-validated MAPE from the paper's inputs, %.
+    pub paper_cv_mape_percent: Option<f64>,
+    /// Cross-validated MAPE from the derived inputs, %.
+    pub derived_cv_mape_percent: Option<f64>,
+}
+
+/// Shape of a held-out model.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct HeldoutShape {
+    /// Model name, as in [`Ranking::per_model`].
+    pub model: String,
+    /// Its dimensions.
+    pub dims: ShapeDims,
+}
+
+/// Best trial of one learner family for one target.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct FamilyScore {
+    /// The target.
+    pub target: Target,
+    /// Learner family, e.g. `svr`.
+    pub family: String,
+    /// Trials spent.
+    pub trials: u32,
+    /// Whether trials were cut short by successive halving.
+    pub successive_halving: bool,
+    /// Cross-validated MAPE of its best, %.
+    pub cv_mape_percent: Option<f64>,
+    /// MAPE of its best on held-out models, %.
+    pub heldout_mape_percent: Option<f64>,
+    /// Estimated code size of its best, bytes; `null` for families that are not compiled.
+    pub est_bytes: Option<u64>,
+}
+
+/// Importance of one input for one target.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Importance {
+    /// The target.
+    pub target: Target,
+    /// Input name.
+    pub feature: String,
+    /// Share of the total, 0 to 1; zero for every input if nothing was split.
+    pub share: f64,
+}
+
+/// Accuracy of the thermal model on held-out segments.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ThermalAccuracy {
+    /// Segments tested on.
+    pub segments: u32,
+    /// Mean absolute error over all times ahead, °C.
+    pub mae_c: f64,
+    /// Coefficient of determination.
+    pub r2: Option<f64>,
+    /// Error by time ahead, nearest first.
+    pub by_horizon: Vec<HorizonError>,
+}
+
+/// Error of the thermal model for one time ahead.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct HorizonError {
+    /// Time ahead, s.
+    pub ahead_s: f64,
+    /// Mean absolute error, °C.
+    pub mae_c: f64,
+}
+
+/// One session of one policy on a simulated device.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ClosedLoopRun {
+    /// Model name.
+    pub model: String,
+    /// Policy, e.g. `default`, `ener`, `optimum`.
+    pub policy: String,
+    /// Throughput asked for, tok/s; `null` without QoE.
+    pub qoe_tok_per_s: Option<f64>,
+    /// Length of the session, s.
+    pub duration_s: f64,
+    /// Tokens decoded.
+    pub tokens: u64,
+    /// Energy of accelerator and memory, J.
+    pub energy_j: f64,
+    /// Share of one-second windows that met the QoE, %.
+    pub qoe_met_percent: Option<f64>,
+    /// Highest shell temperature, °C.
+    pub max_shell_c: Option<f64>,
 }
 
 /// The measurement table in numbers.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DataSummary {
     /// BLAKE3 of the table, hex.
     pub digest: String,
@@ -71,6 +221,7 @@ pub struct DataSummary {
 
 /// Search result and held-out accuracy of one target.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TargetRecord {
     /// The target.
     pub target: Target,
@@ -98,6 +249,7 @@ pub struct TargetRecord {
 
 /// One trial of the random search.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Trial {
     /// Hyper-parameters.
     pub params: BTreeMap<String, String>,
@@ -111,6 +263,7 @@ pub struct Trial {
 
 /// Accuracy of composed predictions on held-out models.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Combined {
     /// MAPE of `peak · scale` over all operating points, %.
     pub throughput_mape_percent: f64,
@@ -124,6 +277,7 @@ pub struct Combined {
 
 /// Distribution of tau-b over held-out models.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Ranking {
     /// One entry per held-out model.
     pub per_model: Vec<ModelTau>,
@@ -139,6 +293,7 @@ pub struct Ranking {
 
 /// Tau-b of one model.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ModelTau {
     /// Model name.
     pub model: String,
@@ -152,6 +307,7 @@ pub struct ModelTau {
 
 /// Regret for one QoE over held-out models.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Regret {
     /// Throughput asked for, tok/s.
     pub qoe_tok_per_s: f64,
@@ -163,10 +319,16 @@ pub struct Regret {
     pub reachable_models: u32,
     /// Of these, models whose chosen point misses it (before feedback).
     pub violations: u32,
+    /// Mean efficiency lost against the best without noise, %; simulated data only. The measured
+    /// best of many operating points owes part of its lead to noise, so even perfect predictions
+    /// lose against it.
+    #[serde(default)]
+    pub mean_percent_noiseless: Option<f64>,
 }
 
 /// One held-out row.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ScatterPoint {
     /// Index into `ranking.per_model`.
     pub model: u32,
@@ -184,6 +346,7 @@ pub struct ScatterPoint {
 
 /// All operating points of one model, measured and predicted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ModelFront {
     /// Model name.
     pub model: String,
@@ -193,6 +356,7 @@ pub struct ModelFront {
 
 /// One operating point of a [`ModelFront`].
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FrontPoint {
     /// Operating point.
     pub point: OperatingPoint,
@@ -212,6 +376,7 @@ pub struct FrontPoint {
 
 /// Size of the compiled predictors.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SizeRecord {
     /// Flash budget for all predictors, bytes.
     pub budget_bytes: u64,
@@ -223,6 +388,7 @@ pub struct SizeRecord {
 
 /// Size of one compiled predictor.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PredictorSize {
     /// The target.
     pub target: Target,
@@ -243,27 +409,74 @@ impl Record {
         Ok(text)
     }
 
-    /// Parses a record; another schema version is refused by number.
+    /// Parses and checks a record; another schema version is refused by number.
     pub fn from_json(text: &str) -> Result<Self, Error> {
         #[derive(Deserialize)]
         struct Version {
             schema_version: u32,
         }
-        let version: Version = serde_json::from_str(text)
-            .map_err(|e| Error::invalid(format!("not an evaluation record: {e}")))?;
-        if version.schema_version != SCHEMA_VERSION {
+        let invalid = |e| Error::invalid(format!("not an evaluation record: {e}"));
+        let record = serde_json::from_str::<Record>(text);
+        let version = match &record {
+            Ok(record) => record.schema_version,
+            // A record of another version need not parse as this one.
+            Err(_) => serde_json::from_str::<Version>(text).map_err(invalid)?.schema_version,
+        };
+        if version != SCHEMA_VERSION {
             return Err(Error::invalid(format!(
-                "record schema {}; this tool reads schema {SCHEMA_VERSION}",
-                version.schema_version
+                "record schema {version}; this tool reads schema {SCHEMA_VERSION}"
             )));
         }
-        serde_json::from_str(text)
-            .map_err(|e| Error::invalid(format!("not an evaluation record: {e}")))
+        let record = record.map_err(invalid)?;
+        record.validate()?;
+        Ok(record)
+    }
+
+    /// Checks what the types do not say: clock tables, indices into them and into
+    /// [`Ranking::per_model`], distinct model names. Numbers of a parsed record are finite, as
+    /// JSON has no others.
+    pub fn validate(&self) -> Result<(), Error> {
+        self.clocks.validate()?;
+        let models = &self.ranking.per_model;
+        let mut names = std::collections::BTreeSet::new();
+        if let Some(twice) = models.iter().find(|m| !names.insert(&m.model)) {
+            return Err(Error::invalid(format!("model {:?} is ranked twice", twice.model)));
+        }
+        if let Some(row) = self.scatter.iter().find(|row| row.model as usize >= models.len()) {
+            return Err(Error::invalid(format!(
+                "a scatter row is of model {}, but {} models are ranked",
+                row.model,
+                models.len()
+            )));
+        }
+        let scatter = self.scatter.iter().map(|row| row.point);
+        let fronts = self.fronts.iter().flat_map(|f| f.points.iter().map(|p| p.point));
+        let outside = |p: &OperatingPoint| {
+            usize::from(p.mem) >= self.clocks.mem_khz.len()
+                || usize::from(p.accel) >= self.clocks.accel_khz.len()
+        };
+        if let Some(point) = scatter.chain(fronts).find(outside) {
+            return Err(Error::invalid(format!(
+                "operating point (memory {}, accelerator {}) is not in the clock tables",
+                point.mem, point.accel
+            )));
+        }
+        Ok(())
     }
 
     /// Reads a record file.
     pub fn read(path: &Path) -> Result<Self, Error> {
-        let text = std::fs::read_to_string(path).map_err(|e| Error::io(path, e))?;
+        let mut text = String::new();
+        // The length of the file is not asked: a device or pipe has none.
+        std::fs::File::open(path)
+            .and_then(|file| file.take(MAX_RECORD + 1).read_to_string(&mut text))
+            .map_err(|e| Error::io(path, e))?;
+        if text.len() as u64 > MAX_RECORD {
+            return Err(Error::invalid(format!(
+                "{}: a record has at most {MAX_RECORD} bytes",
+                path.display()
+            )));
+        }
         Self::from_json(&text).map_err(|e| Error::invalid(format!("{}: {e}", path.display())))
     }
 }

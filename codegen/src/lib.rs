@@ -1,1 +1,22 @@
-//! Forest compiler: passes over the forest IR, Rust emitter and packager of the device crate.
+//! Forest compiler: a bundle of trained predictors becomes the Rust crate `enerinfer-runtime`.
+//!
+//! ```text
+//! Bundle ──passes──► IntPredictor ──emit──► src/model/*.rs ──package──► a crate of its own
+//! ```
+//!
+//! [`lower`] runs the [`passes`], [`generate`] and [`generate_to`] the whole way. What the
+//! generated code computes is defined by the interpreter of
+//! [`enerinfer_artifacts::IntPredictor`]; generated code repeats it bit for bit.
+
+mod emit;
+mod error;
+mod lower;
+mod options;
+mod package;
+pub mod passes;
+
+pub use error::CodegenError;
+pub use lower::{Lowered, PassEffect, lower};
+pub use options::{DEFAULT_MAX_NODES, Options};
+pub use package::{GeneratedCrate, MANIFEST, PredictorSize, generate, generate_to, sizes};
+pub use passes::estimate_size::{estimate_bytes, estimate_bytes_of};

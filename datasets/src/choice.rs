@@ -6,8 +6,9 @@ use std::path::Path;
 use enerinfer_artifacts::{ClockTables, MAX_LEVELS};
 
 use crate::sheet::{self, Sheet};
-use crate::table::{check_grid, check_values, mhz};
+use crate::table::mhz;
 use crate::table_error::{TableError, Warning};
+use crate::table_rules::{check_grid, check_values};
 use crate::{MeasurementTable, OperatingPoint, Row};
 
 /// Measured operating points of one model or several.
@@ -107,7 +108,7 @@ fn by_level(text: &str) -> Result<(ChoiceTable, Vec<Warning>), TableError> {
     let label = |levels: &[u8], rank: u8| format!("level {}", levels[usize::from(rank)]);
 
     let mut rows = Vec::new();
-    let mut lines = Vec::new();
+    let mut cells_of = Vec::new();
     for row in sheet.rows() {
         rows.push(Row {
             model: 0,
@@ -120,15 +121,16 @@ fn by_level(text: &str) -> Result<(ChoiceTable, Vec<Warning>), TableError> {
             accel_power_w: None,
             samples: 1,
         });
-        lines.push(row.line);
+        cells_of.push(row);
     }
     check_values(&clocks, 1, &rows)
         .and_then(|()| {
-            check_grid(&clocks, &["of this file"], &rows, &|p| {
-                format!("mem {}, {accel_column} {}", label(&mem, p.mem), label(&accel, p.accel))
+            check_grid(&clocks, &["the model".to_owned()], &rows, "mem_level", &|p| {
+                let (mem, accel) = (mem[usize::from(p.mem)], accel[usize::from(p.accel)]);
+                format!("mem_level {mem}, {accel_column} {accel}")
             })
         })
-        .map_err(|fault| fault.at_lines(&lines))?;
+        .map_err(|fault| fault.in_file(&cells_of))?;
     rows.sort_by_key(|r| r.point);
 
     let points = rows

@@ -113,13 +113,14 @@ impl Sheet {
             .trim(csv::Trim::All)
             .from_reader(text.as_bytes());
         let mut records = Vec::new();
+        let mut lines = LineCounter { text: text.as_bytes(), at: 0, line: 1 };
         for record in reader.records() {
             let record = record.map_err(|e| TableError::new(e.to_string()))?;
-            let line = record.position().map_or(0, csv::Position::line);
+            let line = lines.line_of(record.position().map_or(0, csv::Position::byte));
             if record.len() != header.len() {
                 return Err(TableError::new(format!(
-                    "has {} cells but the header has {}; quote cells that contain commas and \
-                     write decimals with a point",
+                    "has {} cells but the header has {}; write decimals with a point, quote cells \
+                     that contain commas, and close every quote",
                     record.len(),
                     header.len()
                 ))
@@ -142,6 +143,30 @@ impl Sheet {
     /// Data rows in file order.
     pub(crate) fn rows(&self) -> impl Iterator<Item = SheetRow<'_>> {
         self.records.iter().map(|(line, record)| SheetRow { sheet: self, line: *line, record })
+    }
+}
+
+/// Counts lines up to a record. The reader's own count is that of the blank lines that it skips
+/// before the record.
+struct LineCounter<'a> {
+    text: &'a [u8],
+    at: usize,
+    line: u64,
+}
+
+impl LineCounter<'_> {
+    /// The line of the first byte from `byte` on that is no line end. Bytes must not decrease.
+    fn line_of(&mut self, byte: u64) -> u64 {
+        let byte = usize::try_from(byte).unwrap_or(usize::MAX);
+        while let Some(b) = self.text.get(self.at)
+            && (self.at < byte || matches!(b, b'\n' | b'\r'))
+        {
+            let ends_line =
+                *b == b'\n' || (*b == b'\r' && self.text.get(self.at + 1) != Some(&b'\n'));
+            self.line += u64::from(ends_line);
+            self.at += 1;
+        }
+        self.line
     }
 }
 
@@ -187,8 +212,17 @@ impl<'a> SheetRow<'a> {
 
     /// The cell of a column that must not be empty.
     pub(crate) fn text(&self, column: &'static str) -> Result<&'a str, TableError> {
-        self.optional(column)
-            .ok_or_else(|| self.error(column, "", "must not be empty; fill in the cell"))
+        let cell = self
+            .optional(column)
+            .ok_or_else(|| self.error(column, "", "must not be empty; fill in the cell"))?;
+        if cell.contains(char::is_control) {
+            return Err(self.error(
+                column,
+                cell,
+                "must not contain control characters or line ends",
+            ));
+        }
+        Ok(cell)
     }
 
     /// A whole number.

@@ -139,6 +139,28 @@ mod tests {
         assert_eq!(find("no such model"), None);
     }
 
+    /// Published (total, active) parameters of the mixtures of experts, in millions. Active ones are
+    /// published rounded, and with or without the input embedding.
+    #[test]
+    fn mixtures_of_experts_have_their_published_sizes() {
+        let published = [
+            ("OLMoE-1B-7B", 6920, 1300),
+            ("Granite-3.0-1B-A400M", 1330, 400),
+            ("Granite-3.0-3B-A800M", 3300, 800),
+            ("Qwen1.5-MoE-A2.7B", 14_300, 2700),
+        ];
+        let ours: Vec<&SurveyModel> = all().iter().filter(|m| m.shape.dims().experts > 1).collect();
+        assert_eq!(ours.len(), published.len());
+        for (name, total, active) in published {
+            let Some(model) = find(name) else { panic!("{name} is not in the survey") };
+            let within = |value: u64, percent: u64, stated: u64| {
+                value.abs_diff(stated * 1_000_000) <= stated * 1_000_000 / 100 * percent
+            };
+            assert!(within(model.shape.total_params(), 1, total), "{name}");
+            assert!(within(model.shape.dims().read_params(), 13, active), "{name}");
+        }
+    }
+
     #[test]
     fn the_papers_13b_shape_is_labelled_inferred() {
         let inferred: Vec<&str> =

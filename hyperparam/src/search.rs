@@ -80,7 +80,7 @@ impl Trial {
 pub fn evaluate(
     trials: usize,
     folds: usize,
-    score: &(dyn Fn(usize, usize) -> Option<f64> + Sync),
+    score: &(impl Fn(usize, usize) -> Option<f64> + Sync),
     progress: Progress<'_>,
 ) -> Vec<Trial> {
     let groups: Vec<Vec<usize>> = (0..trials).map(|trial| vec![trial]).collect();
@@ -93,7 +93,7 @@ pub fn evaluate(
 pub fn evaluate_groups(
     groups: &[Vec<usize>],
     folds: usize,
-    score: &(dyn Fn(&[usize], usize) -> Vec<Option<f64>> + Sync),
+    score: &(impl Fn(&[usize], usize) -> Vec<Option<f64>> + Sync),
     progress: Progress<'_>,
 ) -> Vec<Trial> {
     let trials: usize = groups.iter().map(Vec::len).sum();

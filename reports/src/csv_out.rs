@@ -75,14 +75,19 @@ fn csv(label: &str, table: &Table) -> String {
     let _ = writer.write_record(table.columns.iter().copied().chain(["Source"]));
     for row in &table.rows {
         let cells = row.iter().map(|cell| match cell {
-            Cell::Text(text) => field(text),
-            Cell::Number(Some(value), _) if value.is_finite() => value.to_string(),
-            Cell::Number(..) => String::new(),
+            Cell::Text(text) | Cell::Link { text, .. } => field(text),
+            Cell::Number(value, _) => number(*value),
+            Cell::Trend { values, .. } => number(values.last().copied().flatten()),
         });
         let _ = writer.write_record(cells.chain([label.to_owned()]));
     }
     let bytes = writer.into_inner().unwrap_or_default();
     String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// All digits; empty if absent.
+fn number(value: Option<f64>) -> String {
+    value.filter(|v| v.is_finite()).map(|v| v.to_string()).unwrap_or_default()
 }
 
 /// A text field. Spreadsheets run text that starts like a formula, so such text gets a leading

@@ -8,8 +8,10 @@ pub(crate) struct Document {
     pub(crate) title: String,
     /// Where the values come from, e.g. `SIMULATED`: written into every title and caption.
     pub(crate) label: String,
-    /// Whether the values come from a simulated device.
+    /// Whether values come from a simulated device.
     pub(crate) simulated: bool,
+    /// What that means, in a sentence.
+    pub(crate) notice: String,
     /// The first figures to look at.
     pub(crate) tiles: Vec<Tile>,
     /// The rest.
@@ -78,6 +80,20 @@ pub(crate) enum Cell {
     Text(String),
     /// A number and the decimals to show.
     Number(Option<f64>, usize),
+    /// The last of a series and, where pictures are possible, a line through all.
+    Trend {
+        /// Oldest first.
+        values: Vec<Option<f64>>,
+        /// Decimals to show.
+        decimals: usize,
+    },
+    /// Text that leads to a relative address.
+    Link {
+        /// What is shown.
+        text: String,
+        /// Percent-encoded.
+        href: String,
+    },
 }
 
 impl Cell {
@@ -99,14 +115,17 @@ impl Cell {
     /// The text to show, not escaped.
     pub(crate) fn shown(&self) -> String {
         match self {
-            Cell::Text(text) => text.clone(),
+            Cell::Text(text) | Cell::Link { text, .. } => text.clone(),
             Cell::Number(value, decimals) => crate::text::number(*value, *decimals),
+            Cell::Trend { values, decimals } => {
+                crate::text::number(values.last().copied().flatten(), *decimals)
+            }
         }
     }
 
     /// Whether the cell is aligned to the right.
     pub(crate) fn is_number(&self) -> bool {
-        matches!(self, Cell::Number(..))
+        matches!(self, Cell::Number(..) | Cell::Trend { .. })
     }
 }
 

@@ -1,21 +1,35 @@
-//! Reports of the EnerInfer toolchain: one evaluation record, many renderings.
+//! Reports of the EnerInfer toolchain: one evaluation record, many renderings, and gates for CI.
 //!
-//! A [`Record`] becomes a [`document`] of sections, tables and pictures; each output format
-//! walks that document, so all of them show the same numbers:
+//! A [`Record`] becomes a document of sections, tables and pictures; each output format walks that
+//! document, so all of them show the same numbers:
 //!
 //! - [`html`]: one self-contained page, without scripts or anything fetched;
 //! - [`markdown`]: for a CI job summary;
 //! - [`summary_table`]: for a terminal of 100 columns;
 //! - [`csv_tables`], [`pictures`]: every table and picture as a file of its own.
 //!
+//! Given a baseline, [`comparison`] and [`html_with_baseline`] show what changed, and [`check`]
+//! decides whether a [`Policy`] is kept; [`junit`] writes that for a dashboard. [`index_html`]
+//! puts many records on one page.
+//!
 //! Rendering cannot fail and is deterministic. Whatever text a record holds is escaped for the
 //! format it is written to; simulated results are labelled in every title and caption.
 
+mod bootstrap;
+mod compare;
 mod csv_out;
 mod document;
+mod error;
+mod gate;
 mod html;
+mod index;
+mod junit;
 mod markdown;
+mod metric;
+mod plain_out;
+mod policy;
 mod sections;
+mod slice;
 mod stats;
 mod summary;
 mod svg;
@@ -25,10 +39,26 @@ mod text;
 mod fixture;
 
 pub use enerinfer_artifacts::record::Record;
+pub use error::Error;
+pub use gate::{Check, check};
+pub use index::Entry;
+pub use policy::Policy;
+pub use text::plain;
+
+/// JSON Schema of the record.
+pub const SCHEMA: &str = include_str!("../schema/report.schema.json");
 
 /// A self-contained HTML page of the record.
 pub fn html(record: &Record) -> String {
     html::render(&sections::document(record))
+}
+
+/// The same with what changed since `baseline` in front.
+///
+/// # Errors
+/// If the records are of different platforms, power domains or kinds of data.
+pub fn html_with_baseline(record: &Record, baseline: &Record) -> Result<String, Error> {
+    Ok(html::render(&document_with_baseline(record, baseline)?))
 }
 
 /// The record as GitHub-flavoured Markdown.
@@ -36,9 +66,45 @@ pub fn markdown(record: &Record) -> String {
     markdown::render(&sections::document(record))
 }
 
+/// The same with what changed since `baseline` in front.
+///
+/// # Errors
+/// As [`html_with_baseline`].
+pub fn markdown_with_baseline(record: &Record, baseline: &Record) -> Result<String, Error> {
+    Ok(markdown::render(&document_with_baseline(record, baseline)?))
+}
+
+fn document_with_baseline(record: &Record, baseline: &Record) -> Result<document::Document, Error> {
+    compare::require_comparable(baseline, record)?;
+    let mut document = sections::document(record);
+    document.sections.insert(0, compare::section(baseline, record));
+    Ok(document)
+}
+
 /// A plain-text summary that fits 100 columns.
 pub fn summary_table(record: &Record) -> String {
     summary::render(record)
+}
+
+/// What changed from `before` to `after`, as plain text that fits 100 columns.
+///
+/// # Errors
+/// As [`html_with_baseline`].
+pub fn comparison(before: &Record, after: &Record) -> Result<String, Error> {
+    compare::require_comparable(before, after)?;
+    let document = sections::document(after);
+    let head = plain(&format!("{} · {}", document.label, document.title));
+    Ok(format!("{head}\n\n{}", plain_out::render(&compare::section(before, after))))
+}
+
+/// Checks as JUnit XML.
+pub fn junit(record: &Record, checks: &[Check]) -> String {
+    junit::render(record, checks)
+}
+
+/// A page over many records: platform × metric, with trends.
+pub fn index_html(entries: &[Entry]) -> String {
+    html::render(&index::document(entries))
 }
 
 /// Every table as CSV, with full precision: `(file name, content)` in the order of the report.
@@ -85,6 +151,9 @@ mod tests {
         golden("orin.json", &record.to_json().unwrap());
         golden("orin.md", &markdown(&record));
         golden("orin.txt", &summary_table(&record));
+        golden("compare.txt", &comparison(&record, &fixture::record(SMALL, 8)).unwrap());
+        let schema = schemars::schema_for!(Record);
+        golden("../../schema/report.schema.json", &format!("{:#}\n", schema.as_value()));
     }
 
     #[test]
@@ -111,8 +180,8 @@ mod tests {
                 assert!(next.next_sibling_element().unwrap().has_tag_name("details"));
             }
         }
-        // Two scatters, three heat maps, tau, two fronts, regret, search and size per target.
-        assert_eq!(pictures, 2 + 3 + 1 + 2 + 1 + 4 + 4);
+        assert_eq!(pictures, super::pictures(&record).len());
+        assert_eq!(sections::document(&record).sections.len(), 16);
         assert!(!page.contains("url("));
     }
 
@@ -192,7 +261,58 @@ mod tests {
         empty.regret.clear();
         empty.size.predictors.clear();
         empty.ranking.per_model.clear();
+        empty.details = Default::default();
+        empty.combined.monolithic_mape_percent = None;
+        assert_eq!(pictures(&empty).len(), 0);
         assert!(html(&empty).contains("Provenance"));
+    }
+
+    proptest::proptest! {
+        #![proptest_config(proptest::prelude::ProptestConfig::with_cases(32))]
+        #[test]
+        fn any_numbers_render(
+            values in proptest::collection::vec(proptest::prelude::any::<f64>(), 16),
+        ) {
+            let mut record = small();
+            let mut values = values.into_iter().cycle();
+            let mut next = || values.next().unwrap();
+            for row in &mut record.scatter {
+                row.measured_tok_per_s = next();
+                row.predicted_tok_per_s = next();
+                row.measured_w = Some(next());
+            }
+            for target in &mut record.targets {
+                target.heldout_mape_percent = next();
+                for trial in &mut target.trials {
+                    trial.cv_mape_percent = Some(next());
+                }
+            }
+            for model in &mut record.ranking.per_model {
+                model.kendall_tau_b = Some(next());
+            }
+            for regret in &mut record.regret {
+                (regret.qoe_tok_per_s, regret.mean_percent) = (next(), Some(next()));
+            }
+            for p in record.fronts.iter_mut().flat_map(|f| &mut f.points) {
+                (p.measured_tok_per_s, p.predicted_tok_per_j) = (next(), next());
+            }
+            let page = html(&record);
+            let options = roxmltree::ParsingOptions { allow_dtd: true, ..Default::default() };
+            roxmltree::Document::parse_with_options(&page, options).unwrap();
+            proptest::prop_assert!(!page.contains("NaN"));
+            // Drawings stay inside their frames.
+            let longest = page
+                .split("d=\"")
+                .skip(1)
+                .flat_map(|d| d.split('"').next().unwrap().split(|c: char| !c.is_ascii_digit()))
+                .map(str::len)
+                .max();
+            proptest::prop_assert!(longest <= Some(3), "{:?}", longest);
+            for line in summary_table(&record).lines() {
+                proptest::prop_assert!(line.chars().count() <= 100, "{}", line);
+            }
+            let _ = comparison(&small(), &record).unwrap();
+        }
     }
 
     proptest::proptest! {

@@ -13,11 +13,7 @@ pub(crate) fn render(document: &Document) -> String {
     let mut out = String::new();
     let label = escape(&document.label);
     let _ = writeln!(out, "# {label} · {}\n", escape(&document.title));
-    if document.simulated {
-        out.push_str(
-            "> **SIMULATED**: every value called measured below comes from a simulated device.\n\n",
-        );
-    }
+    let _ = writeln!(out, "> **{label}**: {}\n", escape(&document.notice));
     for tile in &document.tiles {
         let _ = writeln!(
             out,

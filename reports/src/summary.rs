@@ -9,7 +9,7 @@ use crate::sections::is_simulated;
 use crate::text::{ABSENT, bytes, number, plain};
 
 /// No line is wider, in terminal columns.
-const WIDTH: usize = 100;
+pub(crate) const WIDTH: usize = 100;
 
 /// The summary, at most [`WIDTH`] columns wide.
 pub(crate) fn render(record: &Record) -> String {
@@ -77,11 +77,14 @@ pub(crate) fn render(record: &Record) -> String {
         .filter_map(|r| Some((r, r.mean_percent.filter(|m| m.is_finite())?)))
         .max_by(|(_, a), (_, b)| a.total_cmp(b));
     if let Some((regret, mean)) = worst {
+        let noiseless = regret.mean_percent_noiseless;
+        let noiseless = noiseless.map(|m| format!(", mean noiseless {} %", number(Some(m), 2)));
         let _ = writeln!(
             out,
-            "regret           mean {} %, worst {} % at QoE {} tok/s, the QoE with the largest mean",
+            "regret           mean {} %, worst {} %{} (at QoE {} tok/s, the worst)",
             number(Some(mean), 2),
             number(regret.worst_percent, 2),
+            noiseless.unwrap_or_default(),
             number(Some(regret.qoe_tok_per_s), 1)
         );
     }
@@ -96,11 +99,12 @@ pub(crate) fn render(record: &Record) -> String {
     for note in &record.notes {
         let _ = writeln!(out, "note             {}", cut(note, WIDTH - 17));
     }
-    out
+    // Only absurd numbers make a line too wide.
+    out.lines().map(|line| format!("{}\n", cut(line, WIDTH))).collect()
 }
 
 /// `text` without control characters, in at most `width` columns.
-fn cut(text: &str, width: usize) -> String {
+pub(crate) fn cut(text: &str, width: usize) -> String {
     let text = plain(text);
     if text.width() <= width {
         return text;
@@ -119,6 +123,6 @@ fn cut(text: &str, width: usize) -> String {
 }
 
 /// `text` filled up to `width` columns.
-fn pad(text: &str, width: usize) -> String {
+pub(crate) fn pad(text: &str, width: usize) -> String {
     format!("{text}{}", " ".repeat(width.saturating_sub(text.width())))
 }

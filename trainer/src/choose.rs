@@ -10,8 +10,8 @@ use crate::cli::ChooseArgs;
 
 /// Runs the verb and returns what goes to stdout.
 pub fn run(args: &ChooseArgs) -> Result<String> {
-    let (table, warnings) = ChoiceTable::read(&args.measurements)
-        .context("cannot choose from these measurements")?;
+    let (table, warnings) =
+        ChoiceTable::read(&args.measurements).context("cannot choose from these measurements")?;
     for warning in warnings {
         eprintln!("warning: {warning}");
     }
@@ -44,7 +44,8 @@ fn describe(out: &mut String, accel_name: &str, model: &ChoiceModel, qoe_tok_per
     let point = &model.points[chosen];
     if let Some(name) = &model.name {
         // Names come from a file; control characters must not reach the terminal.
-        let clean: String = name.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
+        let clean: String =
+            name.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect();
         let _ = writeln!(out, "{clean}");
     }
     let _ = writeln!(

@@ -1,21 +1,21 @@
 //! Accuracy of compiled predictors on held-out models: what the record and its readers get.
 
+use enerinfer_artifacts::Target;
 use enerinfer_artifacts::record::{
     Combined, FrontPoint, ModelFront, ModelTau, Ranking, Regret, ScatterPoint,
 };
-use enerinfer_artifacts::Target;
 use enerinfer_datasets::MeasurementTable;
-use enerinfer_hyperparam::{kendall_tau_b, mape_percent, pareto_front, regret};
+use enerinfer_hyperparam::{Outcome, kendall_tau_b, mape_percent, pareto_front, regret};
 
 use crate::TrainError;
 use crate::predicted::{ModelTables, Predictors, measured_tables};
 use crate::samples::{measured, peak_tok_per_s};
 
 /// QoE targets of the regret table, tok/s (EnerInfer Figure 13's range).
-pub const QOE_TOK_PER_S: [f64; 8] = [2.0, 4.0, 6.0, 8.0, 10.0, 12.0, 14.0, 16.0];
+pub(crate) const QOE_TOK_PER_S: [f64; 8] = [2.0, 4.0, 6.0, 8.0, 10.0, 12.0, 14.0, 16.0];
 
 /// Predicted and measured tables of every held-out model.
-pub struct HeldOut {
+pub(crate) struct HeldOut {
     models: Vec<HeldOutModel>,
 }
 
@@ -32,7 +32,7 @@ impl HeldOut {
     ///
     /// # Errors
     /// If a throughput predictor is missing.
-    pub fn new(
+    pub(crate) fn new(
         predictors: Predictors<'_>,
         table: &MeasurementTable,
         noiseless: Option<&MeasurementTable>,
@@ -69,7 +69,7 @@ impl HeldOut {
     }
 
     /// Accuracy of throughput, power and efficiency.
-    pub fn combined(&self) -> Result<Combined, TrainError> {
+    pub(crate) fn combined(&self) -> Result<Combined, TrainError> {
         Ok(Combined {
             throughput_mape_percent: self
                 .mape(|t| Some(t.tok_per_s.clone()))?
@@ -81,7 +81,7 @@ impl HeldOut {
     }
 
     /// Tau-b per model; without power there is no efficiency to rank.
-    pub fn ranking(&self) -> Result<Ranking, TrainError> {
+    pub(crate) fn ranking(&self) -> Result<Ranking, TrainError> {
         let mut per_model = Vec::new();
         for m in &self.models {
             let (Some(predicted), Some(measured)) =
@@ -120,42 +120,52 @@ impl HeldOut {
     }
 
     /// Regret of acting on predictions, per QoE; empty without power.
-    pub fn regret(&self) -> Result<Vec<Regret>, TrainError> {
+    pub(crate) fn regret(&self) -> Result<Vec<Regret>, TrainError> {
         let mut out = Vec::new();
         for qoe_tok_per_s in QOE_TOK_PER_S {
-            let (mut losses, mut violations) = (Vec::new(), 0);
-            for m in &self.models {
-                let (Some(predicted_e), Some(measured_e)) =
-                    (m.predicted.tok_per_j(), m.measured.tok_per_j())
-                else {
-                    return Ok(Vec::new());
-                };
-                let outcome = regret(
-                    &m.predicted.tok_per_s,
-                    &predicted_e,
-                    &m.measured.tok_per_s,
-                    &measured_e,
-                    qoe_tok_per_s,
-                )?;
-                if let Some(outcome) = outcome {
-                    violations += u32::from(outcome.violation);
-                    // A point that misses the QoE may be more efficient; that is no gain.
-                    losses.push(outcome.loss_percent.max(0.0));
-                }
-            }
+            let Some(measured) = self.outcomes(qoe_tok_per_s, |m| Some(&m.measured))? else {
+                return Ok(Vec::new());
+            };
+            let noiseless = self.outcomes(qoe_tok_per_s, |m| m.noiseless.as_ref())?;
+            // A point that misses the QoE may be more efficient; that is no gain.
+            let losses = |outcomes: &[Outcome]| -> Vec<f64> {
+                outcomes.iter().map(|o| o.loss_percent.max(0.0)).collect()
+            };
+            let lost = losses(&measured);
             out.push(Regret {
                 qoe_tok_per_s,
-                mean_percent: mean(&losses),
-                worst_percent: losses.iter().copied().reduce(f64::max),
-                reachable_models: losses.len() as u32,
-                violations,
+                mean_percent: mean(&lost),
+                worst_percent: lost.iter().copied().reduce(f64::max),
+                reachable_models: measured.len() as u32,
+                violations: measured.iter().filter(|o| o.violation).count() as u32,
+                mean_percent_noiseless: noiseless.and_then(|o| mean(&losses(&o))),
             });
         }
         Ok(out)
     }
 
+    /// Choices by prediction for a QoE, judged by `truth`, for the models that can reach it;
+    /// `None` where some model has no such truth or no power.
+    fn outcomes(
+        &self,
+        qoe_tok_per_s: f64,
+        truth: impl Fn(&HeldOutModel) -> Option<&ModelTables>,
+    ) -> Result<Option<Vec<Outcome>>, TrainError> {
+        let mut out = Vec::new();
+        for m in &self.models {
+            let Some(truth) = truth(m) else { return Ok(None) };
+            let (Some(predicted_e), Some(true_e)) = (m.predicted.tok_per_j(), truth.tok_per_j())
+            else {
+                return Ok(None);
+            };
+            let (predicted_r, true_r) = (&m.predicted.tok_per_s, &truth.tok_per_s);
+            out.extend(regret(predicted_r, &predicted_e, true_r, &true_e, qoe_tok_per_s)?);
+        }
+        Ok(Some(out))
+    }
+
     /// Every held-out value beside its prediction.
-    pub fn scatter(&self, table: &MeasurementTable) -> Vec<ScatterPoint> {
+    pub(crate) fn scatter(&self, table: &MeasurementTable) -> Vec<ScatterPoint> {
         let clocks = &table.platform.clocks;
         let mut out = Vec::new();
         for (i, m) in self.models.iter().enumerate() {
@@ -174,7 +184,11 @@ impl HeldOut {
     }
 
     /// Fronts of the model whose tau-b is the median: neither the best nor the worst to show.
-    pub fn median_front(&self, ranking: &Ranking, table: &MeasurementTable) -> Vec<ModelFront> {
+    pub(crate) fn median_front(
+        &self,
+        ranking: &Ranking,
+        table: &MeasurementTable,
+    ) -> Vec<ModelFront> {
         let mut ranked: Vec<(f64, usize)> = ranking
             .per_model
             .iter()
@@ -214,7 +228,7 @@ impl HeldOut {
 ///
 /// # Errors
 /// If a score has no value.
-pub fn target_mape_percent(
+pub(crate) fn target_mape_percent(
     predictors: Predictors<'_>,
     target: Target,
     table: &MeasurementTable,

@@ -1,1 +1,26 @@
-//! The training pipeline behind the `train` command.
+//! The training pipeline behind the `train` command: measurements to predictors, device crate
+//! and report.
+//!
+//! [`job`] is the whole job, [`choose`] the verb beside it; [`pipeline`] is the part without
+//! files: a measurement table in, a bundle and its evaluation record out.
+
+pub mod choose;
+pub mod cli;
+mod compare;
+mod error;
+mod evaluate;
+pub mod job;
+mod journal;
+pub mod pipeline;
+mod predicted;
+pub mod progress;
+mod samples;
+mod search;
+mod seeds;
+mod select;
+
+pub use error::TrainError;
+pub use journal::{Journal, JournalError};
+pub use samples::FeatureSet;
+pub use search::Family;
+pub use seeds::Seeds;

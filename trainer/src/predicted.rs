@@ -5,20 +5,20 @@ use enerinfer_datasets::{MeasurementTable, Platform};
 
 /// The compiled predictors of a platform.
 #[derive(Clone, Copy, Debug)]
-pub struct Predictors<'a>(pub &'a [IntPredictor]);
+pub(crate) struct Predictors<'a>(pub(crate) &'a [IntPredictor]);
 
 /// Values per operating point of one model, in index order.
 #[derive(Clone, Debug, PartialEq)]
-pub struct ModelTables {
+pub(crate) struct ModelTables {
     /// Throughput, tok/s.
-    pub tok_per_s: Vec<f64>,
+    pub(crate) tok_per_s: Vec<f64>,
     /// Power, W, if known.
-    pub power_w: Option<Vec<f64>>,
+    pub(crate) power_w: Option<Vec<f64>>,
 }
 
 impl ModelTables {
     /// Efficiency, tok/J, if power is known.
-    pub fn tok_per_j(&self) -> Option<Vec<f64>> {
+    pub(crate) fn tok_per_j(&self) -> Option<Vec<f64>> {
         let power = self.power_w.as_ref()?;
         Some(self.tok_per_s.iter().zip(power).map(|(r, p)| r / p).collect())
     }
@@ -26,12 +26,17 @@ impl ModelTables {
 
 impl<'a> Predictors<'a> {
     /// The predictor of a target.
-    pub fn get(&self, target: Target) -> Option<&'a IntPredictor> {
+    pub(crate) fn get(&self, target: Target) -> Option<&'a IntPredictor> {
         self.0.iter().find(|p| p.target == target)
     }
 
     /// Predictions of one target at every operating point, in tok/s, W or 1.
-    pub fn target(&self, target: Target, platform: &Platform, shape: &ShapeDims) -> Option<Vec<f64>> {
+    pub(crate) fn target(
+        &self,
+        target: Target,
+        platform: &Platform,
+        shape: &ShapeDims,
+    ) -> Option<Vec<f64>> {
         let p = self.get(target)?;
         let clocks = &platform.clocks;
         Some(
@@ -44,7 +49,7 @@ impl<'a> Predictors<'a> {
 
     /// `R = peak · scale` and `P` at every operating point, by the device's integer arithmetic.
     /// `None` without the two throughput predictors.
-    pub fn tables(&self, platform: &Platform, shape: &ShapeDims) -> Option<ModelTables> {
+    pub(crate) fn tables(&self, platform: &Platform, shape: &ShapeDims) -> Option<ModelTables> {
         let clocks = &platform.clocks;
         let peak = self.get(Target::Peak)?.predict(shape, clocks.clocks_khz(clocks.highest()));
         let scale = self.get(Target::Scale)?;
@@ -60,7 +65,7 @@ impl<'a> Predictors<'a> {
 }
 
 /// Measured tables of a model.
-pub fn measured_tables(table: &MeasurementTable, model: usize) -> ModelTables {
+pub(crate) fn measured_tables(table: &MeasurementTable, model: usize) -> ModelTables {
     let rows = table.rows_of(model);
     ModelTables {
         tok_per_s: rows.iter().map(|r| r.throughput_tok_per_s).collect(),

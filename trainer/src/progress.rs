@@ -52,10 +52,8 @@ impl Progress {
         let show = match self.kind {
             Kind::Quiet => Show::Nothing,
             Kind::Bar => {
-                let bar = ProgressBar::with_draw_target(
-                    Some(total as u64),
-                    ProgressDrawTarget::stderr(),
-                );
+                let bar =
+                    ProgressBar::with_draw_target(Some(total as u64), ProgressDrawTarget::stderr());
                 // The template is a literal, checked by a test; the default style is the fallback.
                 if let Ok(style) = ProgressStyle::with_template(BAR_TEMPLATE) {
                     bar.set_style(style);
@@ -73,7 +71,7 @@ impl Progress {
     }
 }
 
-const BAR_TEMPLATE: &str = "{msg:28} [{bar:30}] {pos}/{len}  {elapsed} elapsed, {eta} left";
+const BAR_TEMPLATE: &str = "{msg:48} [{bar:20}] {pos}/{len}  {elapsed} elapsed, {eta} left";
 
 /// A running step.
 pub struct Step {
@@ -97,9 +95,9 @@ impl Step {
                 let mut last = last.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
                 if last.elapsed() >= LINE_EVERY && done > 0 {
                     *last = Instant::now();
-                    let left = started.elapsed().mul_f64(
-                        self.total.saturating_sub(done) as f64 / done as f64,
-                    );
+                    let left = started
+                        .elapsed()
+                        .mul_f64(self.total.saturating_sub(done) as f64 / done as f64);
                     eprintln!("{name}: {done}/{}, about {} s left", self.total, left.as_secs());
                 }
             }

@@ -5,32 +5,67 @@ use enerinfer_datasets::{MeasurementTable, Row};
 
 /// Inputs and values of one target; one entry per row.
 #[derive(Clone, Debug)]
-pub struct Samples {
+pub(crate) struct Samples {
     /// Meaning of each column.
-    pub features: Vec<Feature>,
+    pub(crate) features: Vec<Feature>,
     /// One column of whole numbers per feature.
-    pub columns: Vec<Vec<u32>>,
+    pub(crate) columns: Vec<Vec<u32>>,
     /// Value of the target, normalised if a normaliser is set.
-    pub values: Vec<f64>,
+    pub(crate) values: Vec<f64>,
     /// Model of each row, an index into the table's models.
-    pub models: Vec<u32>,
+    pub(crate) models: Vec<u32>,
     /// How values were normalised.
-    pub normaliser: Option<Normaliser>,
+    pub(crate) normaliser: Option<Normaliser>,
 }
 
-/// Inputs of a target as in the paper (EnerInfer §4.2 "Input", §4.3): six hyper-parameters, total
-/// parameters for the throughput predictors, and both clocks for all but `peak`.
-pub fn paper_features(target: Target) -> Vec<Feature> {
-    let shape: &[Feature] = &Feature::PAPER_SHAPE;
-    match target {
-        Target::Peak => shape.to_vec(),
-        Target::Scale | Target::Monolithic => [shape, &Feature::CLOCKS].concat(),
-        Target::Power | Target::AccelPower => [&shape[..6], &Feature::CLOCKS].concat(),
+/// A set of inputs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+#[value(rename_all = "snake_case")]
+pub enum FeatureSet {
+    /// The paper's inputs (EnerInfer §4.2 "Input", §4.3): six hyper-parameters, total parameters
+    /// for the throughput predictors, and both clocks for all but `peak`.
+    Paper,
+    /// The paper's, total parameters for every target, and whole numbers derived from them: weights
+    /// read per token, in the LM head, the FFN and attention; key/value and query widths; head size.
+    Derived,
+}
+
+impl FeatureSet {
+    /// The other set.
+    pub(crate) fn other(self) -> Self {
+        match self {
+            FeatureSet::Paper => FeatureSet::Derived,
+            FeatureSet::Derived => FeatureSet::Paper,
+        }
+    }
+
+    /// Inputs of a target.
+    pub(crate) fn features(self, target: Target) -> Vec<Feature> {
+        let power = matches!(target, Target::Power | Target::AccelPower);
+        let mut features = Feature::PAPER_SHAPE.to_vec();
+        match self {
+            // Total parameters stand last.
+            FeatureSet::Paper if power => features.truncate(6),
+            FeatureSet::Paper => {}
+            FeatureSet::Derived => features.extend([
+                Feature::ReadParamsK,
+                Feature::LmHeadParamsK,
+                Feature::FfnParamsK,
+                Feature::AttnParamsK,
+                Feature::KvWidth,
+                Feature::QWidth,
+                Feature::HeadDim,
+            ]),
+        }
+        if target != Target::Peak {
+            features.extend(Feature::CLOCKS);
+        }
+        features
     }
 }
 
 /// Measured value of a target in a row; `None` where the table has no such column.
-pub fn measured(target: Target, row: &Row, peak_tok_per_s: f64) -> Option<f64> {
+pub(crate) fn measured(target: Target, row: &Row, peak_tok_per_s: f64) -> Option<f64> {
     match target {
         Target::Peak | Target::Monolithic => Some(row.throughput_tok_per_s),
         Target::Scale => Some(row.throughput_tok_per_s / peak_tok_per_s),
@@ -40,18 +75,15 @@ pub fn measured(target: Target, row: &Row, peak_tok_per_s: f64) -> Option<f64> {
 }
 
 /// Measured throughput of a model at the highest clocks, tok/s.
-pub fn peak_tok_per_s(table: &MeasurementTable, model: usize) -> f64 {
+pub(crate) fn peak_tok_per_s(table: &MeasurementTable, model: usize) -> f64 {
     let highest = table.platform.clocks.index(table.platform.clocks.highest());
     table.rows_of(model)[highest].throughput_tok_per_s
 }
 
 /// Normaliser by the median of a shape feature over the table's models.
-pub fn median_normaliser(table: &MeasurementTable, feature: Feature) -> Normaliser {
-    let mut values: Vec<u32> = table
-        .models
-        .iter()
-        .filter_map(|m| m.shape.dims().feature(feature))
-        .collect();
+pub(crate) fn median_normaliser(table: &MeasurementTable, feature: Feature) -> Normaliser {
+    let mut values: Vec<u32> =
+        table.models.iter().filter_map(|m| m.shape.dims().feature(feature)).collect();
     values.sort_unstable();
     let reference = values.get(values.len() / 2).copied().unwrap_or(1).max(1);
     Normaliser { feature, reference }
@@ -59,7 +91,7 @@ pub fn median_normaliser(table: &MeasurementTable, feature: Feature) -> Normalis
 
 /// Samples of a target over all models of a table: one row per model for `peak` (the highest
 /// clocks), one per model and operating point for everything else.
-pub fn samples(
+pub(crate) fn samples(
     table: &MeasurementTable,
     target: Target,
     features: &[Feature],
@@ -91,16 +123,4 @@ pub fn samples(
         }
     }
     out
-}
-
-impl Samples {
-    /// Weights that make squared error relative: `1/y²`, scaled to mean 1.
-    ///
-    /// MAPE asks for relative errors; without the weights a tree spends its splits on the
-    /// fastest models.
-    pub fn relative_weights(&self) -> Vec<f64> {
-        let raw: Vec<f64> = self.values.iter().map(|y| 1.0 / (y * y)).collect();
-        let mean = raw.iter().sum::<f64>() / raw.len().max(1) as f64;
-        raw.into_iter().map(|w| w / mean).collect()
-    }
 }

@@ -7,7 +7,8 @@ use crate::stats::extent;
 use crate::svg::{Bar, Bars, Scale};
 use crate::text::{ABSENT, number};
 
-const BIN: f64 = 0.05;
+/// Widths of bins, in tau.
+const BINS: [f64; 5] = [0.005, 0.01, 0.02, 0.05, 0.1];
 
 /// Histogram over held-out models.
 pub(super) fn section(record: &Record) -> Option<Section> {
@@ -20,10 +21,11 @@ pub(super) fn section(record: &Record) -> Option<Section> {
             .filter(|t| (-1.0..=1.0).contains(t))
     };
     let (lowest, _) = extent(taus())?;
-    // Bins are numbered from tau = -1; tau = 1 belongs to the last.
-    let bins = (2.0 / BIN).round() as usize;
-    let bin = |tau: f64| (((tau + 1.0) / BIN + 1e-9) as usize).min(bins - 1);
-    // Room on the left shows that there is nothing worse.
+    // The finest bins of which not too many are needed, and room on the left to show that there
+    // is nothing worse. Bins are numbered from tau = -1; tau = 1 belongs to the last.
+    let width = BINS.into_iter().find(|w| (1.0 - lowest) / w < 18.0).unwrap_or(0.2);
+    let bins = (2.0 / width).round() as usize;
+    let bin = |tau: f64| (((tau + 1.0) / width + 1e-9) as usize).min(bins - 1);
     let first = bin(lowest).saturating_sub(1).min(bins - 10);
     let mut counts = vec![0u32; bins - first];
     for tau in taus() {
@@ -31,18 +33,19 @@ pub(super) fn section(record: &Record) -> Option<Section> {
             *count += 1;
         }
     }
-    let left = |i: usize| (first + i) as f64 * BIN - 1.0;
-    let every = counts.len().div_ceil(10);
+    let left = |i: usize| (first + i) as f64 * width - 1.0;
+    let every = counts.len().div_ceil(8);
+    let decimals = if width < 0.01 { 3 } else { 2 };
     let bars: Vec<Bar> = counts
         .iter()
         .enumerate()
         .map(|(i, &count)| Bar {
-            label: if i % every == 0 { number(Some(left(i)), 2) } else { String::new() },
+            label: if i % every == 0 { number(Some(left(i)), decimals) } else { String::new() },
             value: f64::from(count),
             tooltip: format!(
                 "tau-b {} to {}: {count} models",
-                number(Some(left(i)), 2),
-                number(Some(left(i + 1)), 2)
+                number(Some(left(i)), decimals),
+                number(Some(left(i + 1)), decimals)
             ),
         })
         .collect();
@@ -50,7 +53,8 @@ pub(super) fn section(record: &Record) -> Option<Section> {
     let mut chart = Bars::new(
         "Histogram of Kendall's tau-b over held-out models",
         "tau-b (lower end of bin)",
-        &Scale::linear("Models", 0.0, f64::from(most)),
+        // Five at least, so that there are no ticks between whole numbers.
+        &Scale::linear("Models", 0.0, f64::from(most.max(5))),
         &bars,
     );
     if let Some(mean) = ranking.mean_tau_b {

@@ -6,6 +6,7 @@
 mod bars;
 mod heatmap;
 mod plot;
+mod rows;
 mod scale;
 
 use std::fmt::Write as _;
@@ -13,6 +14,7 @@ use std::fmt::Write as _;
 pub(crate) use bars::{Bar, Bars};
 pub(crate) use heatmap::HeatMap;
 pub(crate) use plot::{Legend, Mark, Plot};
+pub(crate) use rows::{Row, draw as draw_rows};
 pub(crate) use scale::Scale;
 
 use crate::text::xml;
@@ -134,6 +136,30 @@ impl Canvas {
             let _ = write!(self.body, "><title>{}</title></path>", xml(tooltip));
         }
     }
+}
+
+/// A small line through the values that are present, scaled to their range; empty below two.
+pub(crate) fn sparkline(values: &[Option<f64>]) -> String {
+    let points =
+        || values.iter().enumerate().filter_map(|(i, v)| Some((i, v.filter(|v| v.is_finite())?)));
+    let Some((lo, hi)) = crate::stats::extent(points().map(|(_, v)| v)) else {
+        return String::new();
+    };
+    if points().count() < 2 {
+        return String::new();
+    }
+    let y = Scale::exact("", lo, hi);
+    let step = 72.0 / (values.len() - 1) as f64;
+    let mut data = String::new();
+    for (i, value) in points() {
+        let command = if data.is_empty() { 'M' } else { 'L' };
+        let (x, y) = (4.0 + step * i as f64, 16.0 - 12.0 * y.position(value));
+        let _ = write!(data, "{command}{} {}", coord(x), coord(y));
+    }
+    format!(
+        "<svg viewBox=\"0 0 80 20\" aria-hidden=\"true\">\
+         <path class=\"line a\" d=\"{data}\"/></svg>"
+    )
 }
 
 /// A coordinate with at most one decimal: a tenth of a pixel is not seen, but is paid for in every

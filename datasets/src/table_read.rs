@@ -1,46 +1,17 @@
-//! The measurement table as CSV: reading with one clear error per bad file, writing exactly.
+//! Reading a measurement table from CSV, with one clear error per bad file.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Read;
 use std::path::Path;
 
-use enerinfer_artifacts::{ClockTables, MAX_LEVELS, write_atomic};
+use enerinfer_artifacts::{ClockTables, MAX_LEVELS};
 
 use crate::sheet::{self, Sheet, SheetRow};
-use crate::table::mhz;
 use crate::table_error::{TableError, Warning, shown};
+use crate::table_write::COLUMNS;
 use crate::{
     LlmShape, MeasurementTable, Model, Platform, Row, ShapeSpec, Source, WeightFormat, Workload,
 };
-
-/// All columns, in the order in which they are written.
-const COLUMNS: [&str; 25] = [
-    "model",
-    "layers",
-    "hidden",
-    "heads",
-    "kv_heads",
-    "head_dim",
-    "ffn",
-    "vocab",
-    "ffn_kind",
-    "tied",
-    "experts",
-    "active_experts",
-    "total_params",
-    "format",
-    "engine",
-    "power_domain",
-    "prompt_tokens",
-    "context_tokens",
-    "accel_mhz",
-    "mem_mhz",
-    "throughput_tok_per_s",
-    "power_w",
-    "accel_power_w",
-    "samples",
-    "source",
-];
 
 /// Columns that a table may do without; the others must be named in its header, though cells of
 /// `kv_heads`, `total_params`, `power_w` and `accel_power_w` may be empty.
@@ -102,7 +73,7 @@ impl MeasurementTable {
         let clocks = clock_tables(&sheet)?;
         let mut models = Models::default();
         let mut rows = Vec::new();
-        let mut lines = Vec::new();
+        let mut cells_of = Vec::new();
         for cells in sheet.rows() {
             let model = models.index_of(&cells)?;
             let (accel_khz, mem_khz) = (khz(&cells, "accel_mhz")?, khz(&cells, "mem_mhz")?);
@@ -117,7 +88,7 @@ impl MeasurementTable {
                 accel_power_w: cells.optional_number("accel_power_w")?,
                 samples: cells.whole("samples")?,
             });
-            lines.push(cells.line);
+            cells_of.push(cells);
         }
         let platform = Platform {
             name: platform_name.to_owned(),
@@ -129,83 +100,10 @@ impl MeasurementTable {
         };
         let models = models.list;
         let table = MeasurementTable::build(platform, common.source, common.workload, models, rows)
-            .map_err(|fault| fault.at_lines(&lines))?;
+            .map_err(|fault| fault.in_file(&cells_of))?;
         let warnings = warnings(&sheet, &table);
         Ok((table, warnings))
     }
-
-    /// The table as CSV. Reading it back gives the same table, but for the platform's description,
-    /// which files do not hold.
-    pub fn to_csv(&self) -> String {
-        let mut text = String::new();
-        push_record(&mut text, COLUMNS.iter().map(|c| (*c).to_owned()));
-        for row in &self.rows {
-            push_record(&mut text, self.cells(row));
-        }
-        text
-    }
-
-    /// The cells of a row, in the order of [`COLUMNS`].
-    fn cells(&self, row: &Row) -> [String; COLUMNS.len()] {
-        let model = &self.models[row.model as usize];
-        let d = model.shape.dims();
-        let (accel_khz, mem_khz) = self.platform.clocks.clocks_khz(row.point);
-        // Display of f64 is the shortest text that reads back as the same value.
-        let or_empty = |v: Option<f64>| v.map_or_else(String::new, |v| v.to_string());
-        let tokens = |v: Option<u32>| v.map_or_else(String::new, |v| v.to_string());
-        [
-            model.name.clone(),
-            d.layers.to_string(),
-            d.hidden.to_string(),
-            d.heads.to_string(),
-            d.kv_heads.to_string(),
-            d.head_dim.to_string(),
-            d.ffn.to_string(),
-            d.vocab.to_string(),
-            if d.gated { "gated" } else { "plain" }.to_owned(),
-            d.tied.to_string(),
-            d.experts.to_string(),
-            d.active_experts.to_string(),
-            d.total_params.to_string(),
-            self.platform.format.to_string(),
-            self.platform.engine.clone(),
-            self.platform.power_domain.clone(),
-            tokens(self.workload.prompt_tokens),
-            tokens(self.workload.context_tokens),
-            mhz(accel_khz),
-            mhz(mem_khz),
-            row.throughput_tok_per_s.to_string(),
-            or_empty(row.power_w),
-            or_empty(row.accel_power_w),
-            row.samples.to_string(),
-            self.source.to_string(),
-        ]
-    }
-
-    /// Writes the table as CSV, whole or not at all.
-    ///
-    /// # Errors
-    /// If the file cannot be written.
-    pub fn write(&self, path: &Path) -> Result<(), enerinfer_artifacts::Error> {
-        write_atomic(path, self.to_csv().as_bytes())
-    }
-}
-
-/// Appends a CSV record, quoting where needed.
-fn push_record(text: &mut String, cells: impl IntoIterator<Item = String>) {
-    for (i, cell) in cells.into_iter().enumerate() {
-        if i > 0 {
-            text.push(',');
-        }
-        if cell.contains([',', '"', '\n', '\r']) {
-            text.push('"');
-            text.push_str(&cell.replace('"', "\"\""));
-            text.push('"');
-        } else {
-            text.push_str(&cell);
-        }
-    }
-    text.push('\n');
 }
 
 /// What all rows of a table share.

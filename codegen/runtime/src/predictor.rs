@@ -1,0 +1,87 @@
+//! Prediction of a model's tables from its shape.
+
+use crate::coverage::Coverage;
+use crate::model;
+use crate::shape::Shape;
+use crate::tables::Tables;
+use crate::units::{MicroTokPerS, MicroWatt};
+
+/// Predicted tables of one model, and how far they can be trusted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Prediction {
+    /// Throughput and power at every operating point.
+    pub tables: Tables<{ model::POINTS }>,
+    /// Whether the shape lies inside the training range.
+    pub coverage: Coverage,
+}
+
+/// The predictors of this crate's platform.
+#[derive(Clone, Copy, Debug)]
+pub struct Predictor;
+
+impl Predictor {
+    /// Throughput, power and accelerator power of a model at every operating point. Called once
+    /// when a model is loaded: `R[u] = peak · scale[u]` (EnerInfer §4.2).
+    pub fn tables(shape: &Shape) -> Prediction {
+        let peak = model::peak(shape);
+        let mut scale = [0; model::POINTS];
+        model::scale(shape, &mut scale);
+        let mut power = [0; model::POINTS];
+        model::power(shape, &mut power);
+        let mut accel_power = [0; model::POINTS];
+        model::accel_power(shape, &mut accel_power);
+        Prediction {
+            tables: Tables {
+                throughput: scale.map(|s| MicroTokPerS(throughput(peak, s))),
+                power: power.map(MicroWatt),
+                accel_power: accel_power.map(MicroWatt),
+            },
+            coverage: coverage(shape),
+        }
+    }
+}
+
+/// `peak · scale`, the latter in 2⁻³⁰; never zero, so that efficiency and time per token exist.
+fn throughput(peak: u32, scale: u32) -> u32 {
+    let value = (u64::from(peak) * u64::from(scale)) >> 30;
+    if value == 0 {
+        1
+    } else {
+        value as u32
+    }
+}
+
+fn coverage(shape: &Shape) -> Coverage {
+    for range in model::RANGES {
+        let value = shape.feature(range.feature);
+        if value < range.min || value > range.max {
+            return Coverage::Extrapolated { feature: range.feature };
+        }
+    }
+    Coverage::Inside
+}
+
+/// Device value of a sum of leaves: shift, then clamp to `1..=max`.
+pub fn finish(sum: i64, shift: i8, max: u32) -> u32 {
+    let value = if shift >= 0 { sum >> (shift & 63) } else { sum << (shift.unsigned_abs() & 63) };
+    if value < 1 {
+        1
+    } else if value > i64::from(max) {
+        max
+    } else {
+        value as u32
+    }
+}
+
+/// Undoes the normalisation of a target that was learnt as `target · feature / reference`.
+pub fn denormalise(value: u32, reference: u32, feature: u32) -> u32 {
+    let divisor = u64::from(if feature == 0 { 1 } else { feature });
+    let quotient = u64::from(value) * u64::from(reference) / divisor;
+    if quotient < 1 {
+        1
+    } else if quotient > u64::from(u32::MAX) {
+        u32::MAX
+    } else {
+        quotient as u32
+    }
+}

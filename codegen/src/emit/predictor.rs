@@ -1,0 +1,395 @@
+//! The source file of one predictor: entry, thresholds, ranks, sum; then the trees.
+
+use std::collections::HashMap;
+use std::io::{self, Write};
+
+use enerinfer_artifacts::{Bundle, Feature, IntPredictor, Target};
+
+use super::body::{Body, Ranked};
+use super::functions::Functions;
+use super::program::{self, Op, Part, Program, Rect, Use};
+use super::{GENERATED, feature_variant, literal};
+
+/// Most rectangles that the bits of a part can number; the highest number means a selection.
+const MAX_RECTS: usize = (1 << 11) - 1;
+/// Most lists and parts that 16 bits can number.
+const MAX_LISTS: usize = 1 << 16;
+
+/// Smallest unsigned type of a value.
+fn unsigned_type(max: usize) -> &'static str {
+    match max {
+        0..=0xff => "u8",
+        0x100..=0xffff => "u16",
+        _ => "u32",
+    }
+}
+
+/// How the trees are walked.
+enum Form {
+    /// One walk for all operating points, adding to the rectangles of this list.
+    Grid(Vec<Rect>),
+    /// One walk per operating point; a single one for `peak`.
+    Value,
+}
+
+/// Writes the file of `predictor`.
+pub(crate) fn write(
+    out: &mut dyn Write,
+    bundle: &Bundle,
+    predictor: &IntPredictor,
+) -> io::Result<()> {
+    let (form, program) = choose_form(bundle, predictor);
+    let mut ranked: Vec<Ranked> = predictor
+        .forest
+        .features
+        .iter()
+        .map(|f| Ranked { name: f.name(), thresholds: Vec::new() })
+        .collect();
+    for op in &program.ops {
+        if let Op::If { feature, threshold, .. } = *op {
+            ranked[usize::from(feature)].thresholds.push(threshold);
+        }
+    }
+    for Ranked { thresholds, .. } in &mut ranked {
+        thresholds.sort_unstable();
+        thresholds.dedup();
+    }
+    let functions = Functions::of(&program);
+    File { bundle, predictor, form, program, functions, ranked }.write(out)
+}
+
+/// The grid form, where there are operating points to walk together and its numbers fit.
+fn choose_form(bundle: &Bundle, predictor: &IntPredictor) -> (Form, Program) {
+    let forest = &predictor.forest;
+    let reads_clocks = forest
+        .thresholds()
+        .iter()
+        .zip(&forest.features)
+        .any(|(t, f)| f.is_clock() && !t.is_empty());
+    if predictor.target != Target::Peak && reads_clocks {
+        let program = program::grid(forest, &bundle.clocks);
+        let mut seen = HashMap::new();
+        let mut rects = Vec::new();
+        for part in program.parts() {
+            if let Use::Add { rect, .. } = part.use_ {
+                seen.entry(rect).or_insert_with(|| rects.push(rect));
+            }
+        }
+        let fits = rects.len() <= MAX_RECTS
+            && program.lists.len() <= MAX_LISTS
+            && program.parts().count() <= MAX_LISTS;
+        if fits && !program.is_constant() {
+            return (Form::Grid(rects), program);
+        }
+    }
+    (Form::Value, program::value(forest))
+}
+
+struct File<'a> {
+    bundle: &'a Bundle,
+    predictor: &'a IntPredictor,
+    form: Form,
+    program: Program,
+    functions: Functions,
+    ranked: Vec<Ranked>,
+}
+
+impl File<'_> {
+    fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+        out.write_all(GENERATED.as_bytes())?;
+        writeln!(out)?;
+        self.imports(out)?;
+        self.entry(out)?;
+        self.values(out)?;
+        if self.program.is_constant() {
+            return Ok(());
+        }
+        if self.has_branches() {
+            self.ranks(out)?;
+        } else {
+            // Functions of parts take ranks even where clocks alone decide.
+            writeln!(out, "\nstruct Ranks;")?;
+        }
+        match &self.form {
+            Form::Grid(rects) => self.parts(out, rects)?,
+            Form::Value => self.sum(out)?,
+        }
+        let leaf_type = self.leaf_type();
+        let (program, functions, ranked) = (&self.program, &self.functions, &self.ranked);
+        Body { program, functions, ranked, leaf_type }.write(out)
+    }
+
+    /// Columns that branches of the printed program compare.
+    fn inputs(&self) -> impl Iterator<Item = (Feature, &Ranked)> {
+        let features = self.predictor.forest.features.iter().copied();
+        features.zip(&self.ranked).filter(|(_, r)| !r.thresholds.is_empty())
+    }
+
+    /// Whether the printed program compares anything; a forest over clocks alone becomes lists of
+    /// pieces.
+    fn has_branches(&self) -> bool {
+        self.inputs().next().is_some()
+    }
+
+    fn reads_shape(&self) -> bool {
+        self.predictor.normaliser.is_some() || self.inputs().any(|(f, _)| !f.is_clock())
+    }
+
+    /// `peak` is one value: the prediction at the highest clocks.
+    fn is_scalar(&self) -> bool {
+        self.predictor.target == Target::Peak
+    }
+
+    fn imports(&self, out: &mut dyn Write) -> io::Result<()> {
+        let grid = matches!(self.form, Form::Grid(_));
+        if self.reads_shape() {
+            writeln!(out, "use crate::coverage::Feature;")?;
+        }
+        if grid {
+            let byte = if self.leaf_type() == "Byte" { "Byte, " } else { "" };
+            writeln!(out, "use crate::grid::{{self, {byte}Part, Walk}};")?;
+        }
+        if !self.is_scalar() {
+            writeln!(out, "use crate::model;")?;
+        }
+        match (self.predictor.normaliser.is_some(), grid) {
+            (true, false) => writeln!(out, "use crate::predictor::{{denormalise, finish}};")?,
+            (true, true) => writeln!(out, "use crate::predictor::denormalise;")?,
+            (false, false) => writeln!(out, "use crate::predictor::finish;")?,
+            (false, true) => {}
+        }
+        let mut calls: Vec<&str> = self.inputs().map(|(_, r)| rank_function(r)).collect();
+        calls.sort_unstable();
+        calls.dedup();
+        match calls.as_slice() {
+            [] => {}
+            [one] => writeln!(out, "use crate::rank::{one};")?,
+            several => writeln!(out, "use crate::rank::{{{}}};", several.join(", "))?,
+        }
+        writeln!(out, "use crate::shape::Shape;\n")
+    }
+
+    fn max(&self) -> String {
+        match self.predictor.target.max_value() {
+            u32::MAX => "u32::MAX".to_owned(),
+            max => max.to_string(),
+        }
+    }
+
+    /// `finish(sum, …)` of a total of leaves.
+    fn finished(&self) -> String {
+        let base = self.program.base;
+        let sum = match (self.program.is_constant(), base < 0) {
+            (true, _) => base.to_string(),
+            (false, true) => format!("i64::from(sum(&x)) - {}", base.unsigned_abs()),
+            (false, false) => format!("i64::from(sum(&x)) + {base}"),
+        };
+        format!("finish({sum}, {}, {})", self.predictor.shift, self.max())
+    }
+
+    /// The function that `model/mod.rs` calls: from a shape to ranks and on, then the normaliser.
+    fn entry(&self, out: &mut dyn Write) -> io::Result<()> {
+        let name = self.predictor.target.name();
+        let shape = if self.reads_shape() { "shape" } else { "_shape" };
+        if self.is_scalar() {
+            writeln!(out, "pub(super) fn {name}({shape}: &Shape) -> u32 {{")?;
+        } else {
+            writeln!(
+                out,
+                "pub(super) fn {name}({shape}: &Shape, out: &mut [u32; model::POINTS]) {{"
+            )?;
+        }
+        let x = if self.has_branches() {
+            let values: Vec<String> = self
+                .inputs()
+                .map(|(feature, _)| match feature.is_clock() {
+                    true => self.highest_khz(feature).to_string(),
+                    false => format!("shape.feature(Feature::{})", feature_variant(feature)),
+                })
+                .collect();
+            literal::items(out, 4, "let x = Ranks::new([", &values, "]);")?;
+            "x"
+        } else if self.program.is_constant() {
+            ""
+        } else {
+            "Ranks"
+        };
+        let denormalised = |value: &str| {
+            self.predictor.normaliser.map(|n| {
+                let feature = feature_variant(n.feature);
+                let divisor = format!("shape.feature(Feature::{feature})");
+                format!("denormalise({value}, {}, {divisor})", n.reference)
+            })
+        };
+        if self.is_scalar() {
+            let value = format!("value({x})");
+            writeln!(out, "    {}", denormalised(&value).unwrap_or(value))?;
+        } else {
+            let comma = if x.is_empty() { "" } else { ", " };
+            writeln!(out, "    table({x}{comma}out);")?;
+            if let Some(value) = denormalised("*value") {
+                writeln!(out, "    for value in out {{\n        *value = {value};\n    }}")?;
+            }
+        }
+        writeln!(out, "}}")
+    }
+
+    /// From ranks to device values, before the normaliser.
+    fn values(&self, out: &mut dyn Write) -> io::Result<()> {
+        let per_point = !self.is_scalar() && self.inputs().any(|(f, _)| f.is_clock());
+        let x = match (self.program.is_constant(), per_point) {
+            (true, _) => "",
+            (false, false) => "x: Ranks",
+            (false, true) => "mut x: Ranks",
+        };
+        if self.is_scalar() {
+            writeln!(out, "\nfn value({x}) -> u32 {{\n    {}\n}}", self.finished())?;
+            return Ok(());
+        }
+        let x = if x.is_empty() { x.to_owned() } else { format!("{x}, ") };
+        writeln!(out, "\nfn table({x}out: &mut [u32; model::POINTS]) {{")?;
+        match &self.form {
+            Form::Grid(_) => self.walk(out)?,
+            Form::Value if per_point => self.point_loop(out)?,
+            Form::Value => writeln!(out, "    *out = [{}; model::POINTS];", self.finished())?,
+        }
+        writeln!(out, "}}")
+    }
+
+    /// Walks every tree and reads the totals.
+    fn walk(&self, out: &mut dyn Write) -> io::Result<()> {
+        writeln!(out, "    let mut cells = [0; COLUMNS * (model::MEM_KHZ.len() + 1)];")?;
+        writeln!(out, "    WALK.list(&x, &mut cells, 0);")?;
+        let (base, shift, max) = (self.program.base, self.predictor.shift, self.max());
+        writeln!(out, "    grid::read(&mut cells, COLUMNS, {base}, {shift}, {max}, out);")
+    }
+
+    fn highest_khz(&self, feature: Feature) -> u32 {
+        let (accel, mem) = self.bundle.clocks.clocks_khz(self.bundle.clocks.highest());
+        if feature == Feature::AccelKhz { accel } else { mem }
+    }
+
+    fn point_loop(&self, out: &mut dyn Write) -> io::Result<()> {
+        let rank_of = |feature: Feature| {
+            self.inputs().find(|(f, _)| *f == feature).map(|(_, ranked)| {
+                let name = ranked.name;
+                format!("x.{name} = {};", rank_call(ranked, name))
+            })
+        };
+        let mem = rank_of(Feature::MemKhz);
+        let accel = rank_of(Feature::AccelKhz);
+        let name = |used: &Option<String>, name: &str| {
+            if used.is_some() { name.to_owned() } else { format!("_{name}") }
+        };
+        writeln!(out, "    let mut slots = out.iter_mut();")?;
+        writeln!(out, "    for {} in model::MEM_KHZ {{", name(&mem, "mem_khz"))?;
+        if let Some(line) = &mem {
+            writeln!(out, "        {line}")?;
+        }
+        writeln!(out, "        for {} in model::ACCEL_KHZ {{", name(&accel, "accel_khz"))?;
+        if let Some(line) = &accel {
+            writeln!(out, "            {line}")?;
+        }
+        writeln!(out, "            if let Some(slot) = slots.next() {{")?;
+        writeln!(out, "                *slot = {};", self.finished())?;
+        writeln!(out, "            }}\n        }}\n    }}")
+    }
+
+    /// Thresholds, and the ranks among them that the branches compare.
+    fn ranks(&self, out: &mut dyn Write) -> io::Result<()> {
+        writeln!(out)?;
+        for (_, ranked) in self.inputs() {
+            let constant = ranked.name.to_ascii_uppercase();
+            let head = format!("static {constant}: [u32; {}] = ", ranked.thresholds.len());
+            literal::array(out, 0, &head, &ranked.thresholds, ";")?;
+        }
+        let count = self.inputs().count();
+        writeln!(out, "\nstruct Ranks {{")?;
+        for (_, ranked) in self.inputs() {
+            writeln!(out, "    {}: {},", ranked.name, unsigned_type(ranked.thresholds.len()))?;
+        }
+        writeln!(out, "}}\n\nimpl Ranks {{")?;
+        writeln!(out, "    fn new(values: [u32; {count}]) -> Self {{")?;
+        let fields: Vec<String> = self
+            .inputs()
+            .enumerate()
+            .map(|(i, (_, ranked))| {
+                format!("{}: {}", ranked.name, rank_call(ranked, &format!("values[{i}]")))
+            })
+            .collect();
+        literal::items(out, 8, "Ranks {", &fields, "}")?;
+        writeln!(out, "    }}\n}}")
+    }
+
+    /// Type of the leaves.
+    fn leaf_type(&self) -> &'static str {
+        let leaves = self.program.ops.iter().map(|op| match op {
+            Op::Leaf(value) => *value as usize,
+            Op::If { .. } => 0,
+        });
+        match (&self.form, unsigned_type(leaves.max().unwrap_or(0))) {
+            (Form::Grid(_), "u8") => "Byte",
+            (_, leaf) => leaf,
+        }
+    }
+
+    fn sum(&self, out: &mut dyn Write) -> io::Result<()> {
+        writeln!(out, "\nfn sum(x: &Ranks) -> u32 {{")?;
+        writeln!(out, "    let mut sum = 0u32;")?;
+        for &root in &self.program.roots {
+            if let Some(number) = self.functions.number(root) {
+                writeln!(out, "    sum += u32::from(tree_{number}(x));")?;
+            }
+        }
+        writeln!(out, "    sum\n}}")
+    }
+
+    /// The parts of trees and their lists.
+    fn parts(&self, out: &mut dyn Write, rects: &[Rect]) -> io::Result<()> {
+        let numbers: HashMap<Rect, u32> = rects.iter().copied().zip(0..).collect();
+        let packed: Vec<u32> = rects
+            .iter()
+            .map(|r| u32::from_le_bytes([r.accel.0, r.accel.1, r.mem.0, r.mem.1]))
+            .collect();
+        let mut starts = Vec::with_capacity(self.program.lists.len());
+        let mut items = Vec::new();
+        for list in &self.program.lists {
+            starts.push(items.len() as u32);
+            for (i, Part { use_, value }) in list.iter().enumerate() {
+                let usage = match *use_ {
+                    Use::Add { rect, base, shift } => {
+                        u32::from(shift) << 27 | numbers[&rect] << 16 | u32::from(base)
+                    }
+                    Use::Select { first } => SELECT << 16 | first,
+                };
+                let last = u32::from(i + 1 == list.len()) << 31;
+                // Every value of a part has a function.
+                let value = self.functions.number(*value).unwrap_or(0);
+                items.push(format!("Part {{ value: tree_{value}, usage: {} }}", last | usage));
+            }
+        }
+        writeln!(out)?;
+        literal::array(out, 0, &format!("static RECTS: [u32; {}] = ", rects.len()), &packed, ";")?;
+        literal::array(out, 0, &format!("static LISTS: [u16; {}] = ", starts.len()), &starts, ";")?;
+        let leaf = self.leaf_type();
+        let head = format!("static PARTS: [Part<Ranks, {leaf}>; {}] = [", items.len());
+        literal::items(out, 0, &head, &items, "];")?;
+        writeln!(out, "\nconst COLUMNS: usize = model::ACCEL_KHZ.len() + 1;")?;
+        writeln!(out, "static WALK: Walk<Ranks, {leaf}> =")?;
+        writeln!(
+            out,
+            "    Walk {{ columns: COLUMNS, rects: &RECTS, parts: &PARTS, lists: &LISTS }};"
+        )
+    }
+}
+
+/// Number of the rectangle by which the device recognises a selection.
+const SELECT: u32 = 0x7ff;
+
+fn rank_function(ranked: &Ranked) -> &'static str {
+    if ranked.thresholds.len() <= 0xff { "rank_u8" } else { "rank" }
+}
+
+fn rank_call(ranked: &Ranked, value: &str) -> String {
+    format!("{}({value}, &{})", rank_function(ranked), ranked.name.to_ascii_uppercase())
+}

@@ -1,0 +1,61 @@
+//! The error type of this crate.
+
+use std::path::{Path, PathBuf};
+
+/// Why a bundle could not be compiled.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum CodegenError {
+    /// The bundle breaks a rule of its schema.
+    #[error(transparent)]
+    Artifact(#[from] enerinfer_artifacts::Error),
+    /// The forests are larger than the compiler was told to accept.
+    #[error(
+        "the forests have {nodes} nodes, about {source_mib} MiB of source and {flash_kib} KiB of \
+         flash; at most {max_nodes} nodes are accepted. Train with fewer or shallower trees, set \
+         a flash budget so that trees are pruned, or raise the limit"
+    )]
+    TooLarge {
+        /// Nodes of all predictors after the passes.
+        nodes: u64,
+        /// Estimated source in MiB.
+        source_mib: u64,
+        /// Estimated flash in KiB.
+        flash_kib: u64,
+        /// The accepted number of nodes.
+        max_nodes: u64,
+    },
+    /// A predictor cannot be expressed in the device's integers.
+    #[error("predictor `{target}`: {reason}")]
+    Unrepresentable {
+        /// Name of the target.
+        target: &'static str,
+        /// What does not fit, and what to do.
+        reason: String,
+    },
+    /// The output folder holds something that the compiler did not write.
+    #[error(
+        "{}: exists and has no MANIFEST.json of a generated crate; choose another folder or \
+         remove it",
+        path.display()
+    )]
+    NotOurs {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// A file could not be read or written.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// The file or folder.
+        path: PathBuf,
+        /// The system's reason.
+        source: std::io::Error,
+    },
+}
+
+impl CodegenError {
+    /// An [`CodegenError::Io`] at `path`, for `map_err`.
+    pub(crate) fn io(path: &Path) -> impl FnOnce(std::io::Error) -> Self + '_ {
+        move |source| CodegenError::Io { path: path.to_owned(), source }
+    }
+}

@@ -1,0 +1,171 @@
+//! From a bundle to the folder of the generated crate.
+
+mod readme;
+mod runtime_core;
+mod sink;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use enerinfer_artifacts::{Bundle, Target};
+use serde::Serialize;
+
+use crate::emit;
+use crate::passes::estimate_size::estimate_bytes;
+use crate::{CodegenError, Lowered, Options, lower};
+use sink::{Folder, Memory, Sink};
+
+pub use sink::MANIFEST;
+
+/// Size of one compiled predictor.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct PredictorSize {
+    /// Target of the predictor.
+    pub target: &'static str,
+    /// Trees.
+    pub trees: u32,
+    /// Nodes after the passes.
+    pub nodes: u32,
+    /// Leaves after the passes.
+    pub leaves: u32,
+    /// Longest path in splits: comparisons per tree in the worst case.
+    pub depth: u32,
+    /// Estimated flash on thumbv7em, bytes.
+    pub est_bytes: u64,
+}
+
+/// A generated crate in memory; for large forests use [`generate_to`].
+#[derive(Clone, Debug, PartialEq)]
+pub struct GeneratedCrate {
+    /// Content of every file by its path relative to the crate's folder, with `/`.
+    pub files: BTreeMap<String, Vec<u8>>,
+    /// Sizes of the predictors.
+    pub sizes: Vec<PredictorSize>,
+}
+
+impl GeneratedCrate {
+    /// Writes the whole folder, or nothing: see [`generate_to`].
+    pub fn write_to(&self, folder: &Path) -> Result<(), CodegenError> {
+        let mut sink = Folder::beside(folder)?;
+        for (path, bytes) in &self.files {
+            sink.file(path, &mut |out| out.write_all(bytes))?;
+        }
+        sink.finish()
+    }
+}
+
+/// Compiles a bundle into a crate in memory.
+pub fn generate(bundle: &Bundle, options: &Options) -> Result<GeneratedCrate, CodegenError> {
+    let lowered = lower(bundle, options)?;
+    let mut sink = Memory::default();
+    emit_crate(bundle, &lowered, &mut sink)?;
+    Ok(GeneratedCrate { files: sink.into_files(), sizes: sizes(&lowered) })
+}
+
+/// Compiles a bundle into a folder; memory does not grow with the source that is written.
+///
+/// The folder appears whole or not at all: files are written to a temporary folder beside it,
+/// which then takes its place. An existing folder is replaced only if it holds the manifest of a
+/// generated crate.
+pub fn generate_to(
+    bundle: &Bundle,
+    options: &Options,
+    folder: &Path,
+) -> Result<Lowered, CodegenError> {
+    let lowered = lower(bundle, options)?;
+    let mut sink = Folder::beside(folder)?;
+    emit_crate(bundle, &lowered, &mut sink)?;
+    sink.finish()?;
+    Ok(lowered)
+}
+
+/// Sizes of the lowered predictors.
+pub fn sizes(lowered: &Lowered) -> Vec<PredictorSize> {
+    lowered
+        .predictors
+        .iter()
+        .map(|p| {
+            let stats = p.forest.stats();
+            PredictorSize {
+                target: p.target.name(),
+                trees: stats.trees,
+                nodes: stats.nodes,
+                leaves: stats.leaves,
+                depth: stats.depth,
+                est_bytes: estimate_bytes(&p.forest),
+            }
+        })
+        .collect()
+}
+
+/// `MANIFEST.json`.
+#[derive(Serialize)]
+struct Manifest<'a> {
+    generator: &'static str,
+    generator_version: &'static str,
+    schema_version: u32,
+    model_digest: &'a str,
+    data_digest: &'a str,
+    predictors: Vec<PredictorSize>,
+    /// BLAKE3 of every other file.
+    files: BTreeMap<String, String>,
+}
+
+fn emit_crate(bundle: &Bundle, lowered: &Lowered, sink: &mut dyn Sink) -> Result<(), CodegenError> {
+    let digest = bundle.digest()?;
+    for (path, text) in [
+        ("Cargo.toml", include_str!("skeleton/Cargo.toml.in")),
+        ("rustfmt.toml", include_str!("skeleton/rustfmt.toml")),
+        ("CHANGELOG.md", include_str!("skeleton/CHANGELOG.md")),
+        ("examples/choose.rs", include_str!("skeleton/choose.rs")),
+        ("LICENSE-MIT", include_str!("../../../LICENSE-MIT")),
+        ("LICENSE-APACHE", include_str!("../../../LICENSE-APACHE")),
+    ] {
+        sink.text(path, text)?;
+    }
+    for (name, text) in runtime_core::FILES {
+        sink.text(&format!("src/{name}"), text)?;
+    }
+    emit_model(bundle, lowered, &digest, sink)?;
+    sink.file("tests/vectors.rs", &mut |out| emit::vectors::write(out, bundle, lowered))?;
+    sink.file("README.md", &mut |out| readme::write(out, bundle, lowered, &digest))?;
+    let manifest = Manifest {
+        generator: env!("CARGO_PKG_NAME"),
+        generator_version: env!("CARGO_PKG_VERSION"),
+        schema_version: emit::model::SCHEMA_VERSION,
+        model_digest: &digest,
+        data_digest: &bundle.provenance.data_digest,
+        predictors: sizes(lowered),
+        files: sink.digests().clone(),
+    };
+    sink.file(MANIFEST, &mut |out| {
+        serde_json::to_writer_pretty(&mut *out, &manifest)?;
+        out.write_all(b"\n")
+    })
+}
+
+/// Writes `src/model/`.
+fn emit_model(
+    bundle: &Bundle,
+    lowered: &Lowered,
+    digest: &str,
+    sink: &mut dyn Sink,
+) -> Result<(), CodegenError> {
+    sink.file("src/model/mod.rs", &mut |out| emit::model::write(out, bundle, lowered, digest))?;
+    for predictor in &lowered.predictors {
+        let path = format!("src/model/{}.rs", predictor.target.name());
+        sink.file(&path, &mut |out| emit::predictor::write(out, bundle, predictor))?;
+    }
+    Ok(())
+}
+
+/// The predictors of a bundle that the device does not run.
+pub(crate) fn skipped(bundle: &Bundle) -> Vec<&'static str> {
+    bundle
+        .predictors
+        .iter()
+        .map(|p| p.target)
+        .filter(|t| !Target::COMPILED.contains(t))
+        .map(Target::name)
+        .collect()
+}

@@ -1,0 +1,169 @@
+//! Where generated files go: memory or a folder.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{self, BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+use tempfile::TempDir;
+
+use crate::CodegenError;
+
+/// File that marks a folder as a generated crate.
+pub const MANIFEST: &str = "MANIFEST.json";
+
+/// Writes the content of one file.
+pub(crate) type Body<'a> = dyn FnMut(&mut dyn Write) -> io::Result<()> + 'a;
+
+/// Receives files one after the other and keeps their digests.
+pub(crate) trait Sink {
+    /// Creates the file `path` (relative, with `/`) and has `body` write it.
+    fn file(&mut self, path: &str, body: &mut Body<'_>) -> Result<(), CodegenError>;
+
+    /// BLAKE3, in hex, of every file so far.
+    fn digests(&self) -> &BTreeMap<String, String>;
+
+    /// A file with known content.
+    fn text(&mut self, path: &str, text: &str) -> Result<(), CodegenError> {
+        self.file(path, &mut |out| out.write_all(text.as_bytes()))
+    }
+}
+
+/// Hashes what passes through.
+struct Hashing<W> {
+    inner: W,
+    hasher: blake3::Hasher,
+}
+
+impl<W: Write> Write for Hashing<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.inner.write(bytes)?;
+        self.hasher.update(&bytes[..written]);
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.inner.flush()
+    }
+}
+
+impl<W: Write> Hashing<W> {
+    fn new(inner: W) -> Self {
+        Hashing { inner, hasher: blake3::Hasher::new() }
+    }
+
+    fn digest(&self) -> String {
+        self.hasher.finalize().to_hex().to_string()
+    }
+}
+
+/// Keeps files in memory.
+#[derive(Default)]
+pub(crate) struct Memory {
+    files: BTreeMap<String, Vec<u8>>,
+    digests: BTreeMap<String, String>,
+}
+
+impl Memory {
+    pub(crate) fn into_files(self) -> BTreeMap<String, Vec<u8>> {
+        self.files
+    }
+}
+
+impl Sink for Memory {
+    fn file(&mut self, path: &str, body: &mut Body<'_>) -> Result<(), CodegenError> {
+        let mut out = Hashing::new(Vec::new());
+        body(&mut out).map_err(CodegenError::io(Path::new(path)))?;
+        self.digests.insert(path.to_owned(), out.digest());
+        self.files.insert(path.to_owned(), out.inner);
+        Ok(())
+    }
+
+    fn digests(&self) -> &BTreeMap<String, String> {
+        &self.digests
+    }
+}
+
+/// Writes files to a temporary folder that takes the target's place at the end.
+pub(crate) struct Folder {
+    target: PathBuf,
+    temporary: TempDir,
+    digests: BTreeMap<String, String>,
+}
+
+impl Folder {
+    /// Prepares to write `target`. Fails if something stands there that is no generated crate.
+    pub(crate) fn beside(target: &Path) -> Result<Self, CodegenError> {
+        let occupied = target.symlink_metadata().is_ok();
+        if occupied && !target.join(MANIFEST).is_file() && !is_empty_folder(target) {
+            return Err(CodegenError::NotOurs { path: target.to_owned() });
+        }
+        let parent = match target.parent() {
+            Some(p) if !p.as_os_str().is_empty() => p,
+            _ => Path::new("."),
+        };
+        fs::create_dir_all(parent).map_err(CodegenError::io(parent))?;
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(".enerinfer-runtime-");
+        // The crate is an ordinary folder; tempfile's default is private to the user.
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt as _;
+            builder.permissions(fs::Permissions::from_mode(0o755));
+        }
+        let temporary = builder.tempdir_in(parent).map_err(CodegenError::io(parent))?;
+        Ok(Folder { target: target.to_owned(), temporary, digests: BTreeMap::new() })
+    }
+
+    /// Puts the folder in its place.
+    pub(crate) fn finish(self) -> Result<(), CodegenError> {
+        let Folder { target, temporary, .. } = self;
+        let error = |source| CodegenError::Io { path: target.clone(), source };
+        // A rename cannot replace a folder with content, so the old one steps aside first, into
+        // a temporary folder that removes it.
+        let aside = tempfile::Builder::new()
+            .prefix(".enerinfer-runtime-old-")
+            .tempdir_in(temporary.path().parent().unwrap_or(Path::new(".")))
+            .map_err(error)?;
+        let old = aside.path().join("old");
+        let had_old = target.symlink_metadata().is_ok();
+        if had_old {
+            fs::rename(&target, &old).map_err(error)?;
+        }
+        let path = temporary.keep();
+        if let Err(source) = fs::rename(&path, &target) {
+            if had_old {
+                fs::rename(&old, &target).map_err(error)?;
+            }
+            fs::remove_dir_all(&path).map_err(error)?;
+            return Err(error(source));
+        }
+        aside.close().map_err(error)
+    }
+}
+
+fn is_empty_folder(path: &Path) -> bool {
+    fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none())
+}
+
+impl Sink for Folder {
+    fn file(&mut self, path: &str, body: &mut Body<'_>) -> Result<(), CodegenError> {
+        let full = self.temporary.path().join(path);
+        if let Some(parent) = full.parent() {
+            fs::create_dir_all(parent).map_err(CodegenError::io(parent))?;
+        }
+        let file = fs::File::create(&full).map_err(CodegenError::io(&full))?;
+        let mut out = Hashing::new(BufWriter::new(file));
+        body(&mut out).map_err(CodegenError::io(&full))?;
+        self.digests.insert(path.to_owned(), out.digest());
+        let file = out
+            .inner
+            .into_inner()
+            .map_err(|e| CodegenError::Io { path: full.clone(), source: e.into_error() })?;
+        file.sync_all().map_err(CodegenError::io(&full))
+    }
+
+    fn digests(&self) -> &BTreeMap<String, String> {
+        &self.digests
+    }
+}

@@ -1,0 +1,181 @@
+//! `measure fuse`: timing records and a log, phase by phase.
+
+use std::path::{Path, PathBuf};
+
+use clap::ValueEnum;
+use enerinfer_telemetry::fuse::{Boundary, FuseOptions, NegativePower, fuse, infer_zone};
+use enerinfer_telemetry::hydra::corpus::layout_files;
+use enerinfer_telemetry::hydra::{HydraPlatform, unify_file};
+use enerinfer_telemetry::{TextTable, Zone, phase_records, read_prompts, records_csv};
+use rayon::prelude::*;
+
+use crate::failure::Failure;
+use crate::output;
+use crate::read::Source;
+
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  measure fuse --prompts INFO_m_F16_.csv --log TGS_m_F16_.csv --out records.csv
+  measure fuse --mode hydra --platform orin --prompts INFO_m_F16_.csv --log TGS_m_F16_.csv \
+--out UNIFIED_m_F16_.csv
+  measure fuse --mode hydra --corpus corpus/")]
+pub(crate) struct Args {
+    /// Per-prompt timing records (Hydra's INFO columns)
+    #[arg(long, value_name = "FILE", required_unless_present = "corpus")]
+    prompts: Option<PathBuf>,
+    /// Telemetry log
+    #[arg(long, value_name = "FILE", required_unless_present = "corpus")]
+    log: Option<PathBuf>,
+    /// Table to write; stdout if absent
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// `right`, or `hydra`: as the original does it, with its faults
+    #[arg(long, value_enum, default_value = "right")]
+    mode: Mode,
+    /// Hydra platform: xavier, orin, thor (mode hydra)
+    #[arg(long)]
+    platform: Option<String>,
+    /// Fuse every INFO/TGS pair below this folder in Hydra's layout (mode hydra)
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["prompts", "log", "out"])]
+    corpus: Option<PathBuf>,
+    /// Time zone of local stamps; inferred from the prompts and checked if absent
+    #[arg(long, value_name = "ZONE")]
+    tz: Option<String>,
+    /// Where prefill ends
+    #[arg(long, value_enum, default_value = "auto")]
+    boundary: BoundaryArg,
+    /// Longest time between samples over which power is integrated, s
+    #[arg(long, default_value_t = 2.0)]
+    max_gap: f64,
+    /// A sample describes the time up to this long before it, s
+    #[arg(long, default_value_t = 0.0)]
+    lag: f64,
+    /// Windows with fewer samples are flagged
+    #[arg(long, default_value_t = 3)]
+    min_samples: u64,
+    /// Take negative power (calibration offsets) as 0 instead of as printed
+    #[arg(long)]
+    clamp_negative: bool,
+    /// Also write the counts of accepted, repaired and refused lines as JSON
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
+    #[command(flatten)]
+    source: Source,
+}
+
+#[derive(Clone, Copy, PartialEq, ValueEnum)]
+enum Mode {
+    Right,
+    Hydra,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum BoundaryArg {
+    /// The profiler's, unless its timers did not wait for the GPU
+    Auto,
+    /// The profiler's
+    Prefill,
+    /// The first token
+    FirstToken,
+}
+
+pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    match (&args.corpus, &args.prompts, &args.log) {
+        (Some(corpus), ..) if args.mode == Mode::Hydra => fuse_corpus(corpus),
+        (Some(_), ..) => Err(Failure::input("--corpus needs --mode hydra")),
+        (None, Some(prompts), Some(log)) => match args.mode {
+            Mode::Hydra => as_hydra(args, prompts, log),
+            Mode::Right => right(args, prompts, log),
+        },
+        _ => Err(Failure::input("give --prompts and --log")),
+    }
+}
+
+fn as_hydra(args: &Args, prompts: &Path, log: &Path) -> Result<(), Failure> {
+    let platform = args
+        .platform
+        .as_deref()
+        .ok_or_else(|| Failure::input("--mode hydra needs --platform xavier, orin or thor"))?;
+    let out = args.out.as_deref().ok_or_else(|| Failure::input("--mode hydra needs --out"))?;
+    let report = unify_file(HydraPlatform::parse(platform)?, prompts, log, out)?;
+    eprintln!("wrote {}: {} rows, {} columns", out.display(), report.rows, report.columns);
+    if report.rows_without_samples > 0 {
+        eprintln!(
+            "warning: {} rows have no sample in their prompt: is the log in New York time?",
+            report.rows_without_samples
+        );
+    }
+    output::tally(log, &report.tally, args.report.as_deref())
+}
+
+fn right(args: &Args, prompts: &Path, log: &Path) -> Result<(), Failure> {
+    let table = TextTable::open(prompts)?;
+    let (records, timing) = read_prompts(&table)?;
+    output::tally(prompts, &timing, None)?;
+    let zone = match &args.tz {
+        Some(name) => Zone::parse(name)?,
+        None => {
+            let fit = infer_zone(&records, args.source.open(log)?.as_mut())?;
+            eprintln!(
+                "zone of the log: {} (inferred; it covers {:.1} % of the prompts' time)",
+                fit.zone.name(),
+                100.0 * fit.covered
+            );
+            fit.zone
+        }
+    };
+    let options = FuseOptions {
+        boundary: match args.boundary {
+            BoundaryArg::Auto => Boundary::Auto,
+            BoundaryArg::Prefill => Boundary::Prefill,
+            BoundaryArg::FirstToken => Boundary::FirstToken,
+        },
+        max_gap_s: args.max_gap,
+        lag_s: args.lag,
+        min_samples: args.min_samples,
+        negative_power: if args.clamp_negative {
+            NegativePower::ClampToZero
+        } else {
+            NegativePower::Keep
+        },
+        ..FuseOptions::new(zone)
+    };
+    let fused = fuse(records, args.source.open(log)?.as_mut(), &options)?;
+    output::tally(log, &fused.tally, args.report.as_deref())?;
+    eprintln!("{} samples in prompts, {} outside", fused.samples_used, fused.samples_outside);
+    output::table(args.out.as_deref(), &records_csv(&phase_records(&fused, &options))?)
+}
+
+/// Every INFO file with its log; one that fails does not stop the others.
+fn fuse_corpus(root: &Path) -> Result<(), Failure> {
+    let files = layout_files(root, "INFO_")?;
+    if files.is_empty() {
+        return Err(Failure::input(format!("{}: no INFO_*.csv in Hydra's layout", root.display())));
+    }
+    let sibling = |info: &Path, kind: &str| {
+        let name = info.file_name().and_then(|n| n.to_str()).unwrap_or_default();
+        info.with_file_name(name.replacen("INFO_", kind, 1))
+    };
+    let results: Vec<_> = files
+        .par_iter()
+        .map(|(config, info)| {
+            let (log, out) = (sibling(info, "TGS_"), sibling(info, "UNIFIED_"));
+            unify_file(config.platform, info, &log, &out)
+        })
+        .collect();
+    let (mut rows, mut failed) = (0, 0);
+    for ((config, _), result) in files.iter().zip(&results) {
+        match result {
+            Ok(r) => rows += r.rows,
+            Err(e) => {
+                failed += 1;
+                eprintln!("{config}: {e}");
+            }
+        }
+    }
+    eprintln!("fused {} of {} files, {rows} records", files.len() - failed, files.len());
+    if failed > 0 {
+        return Err(Failure::Failed(format!("{failed} files could not be fused")));
+    }
+    Ok(())
+}

@@ -1,0 +1,160 @@
+//! `measure import`: benchmark results to a measurement table.
+
+use std::path::{Path, PathBuf};
+
+use enerinfer_datasets::{LlmShape, ShapeSpec, WeightFormat, survey};
+use enerinfer_telemetry::llama_bench::{BenchFormat, read_bench};
+use enerinfer_telemetry::runs::{
+    GateOptions, Run, TableSpec, gate, measurement_table, read_runs, runs_of_bench,
+};
+use enerinfer_telemetry::{Error, Tally, TextTable};
+
+use crate::failure::Failure;
+use crate::output;
+
+#[derive(clap::Args)]
+#[command(after_help = "Examples:
+  measure import sweep.csv --platform orin-nano --format q4_k_m --how 'clock sweep' --out m.csv
+  measure import bench.json --accel-mhz 1300 --mem-mhz 3199 --platform orin --format q4_k_m \
+--shapes shapes.csv --out m.csv
+
+Results: CSV of any tool, ollama JSON lines, llama-bench in each of its formats. Shapes: columns \
+model,layers,hidden,heads,kv_heads,ffn,vocab and optionally head_dim,tied,experts,active_experts.")]
+pub(crate) struct Args {
+    /// Result files; with llama-bench one per operating point, unless it is the only point
+    #[arg(required = true)]
+    results: Vec<PathBuf>,
+    /// Platform name
+    #[arg(long)]
+    platform: String,
+    /// Weight format: f16, q8_0, q6_k, q4_k_m, q4_0
+    #[arg(long)]
+    format: String,
+    /// Inference engine
+    #[arg(long, default_value = "llama.cpp")]
+    engine: String,
+    /// What the power columns are of, e.g. input:VDD_IN
+    #[arg(long)]
+    power_domain: Option<String>,
+    /// How it was measured, for the source column
+    #[arg(long, default_value = "import")]
+    how: String,
+    /// Accelerator clock of runs that do not state one, MHz; one per file or one for all
+    #[arg(long, value_delimiter = ',')]
+    accel_mhz: Vec<f64>,
+    /// Memory clock likewise, MHz
+    #[arg(long, value_delimiter = ',')]
+    mem_mhz: Vec<f64>,
+    /// Shapes of models that the survey does not know
+    #[arg(long, value_name = "FILE")]
+    shapes: Option<PathBuf>,
+    /// Runs with fewer samples are flagged
+    #[arg(long, default_value_t = 3)]
+    min_samples: u32,
+    /// Refuse flagged runs too
+    #[arg(long)]
+    strict: bool,
+    /// Table to write; stdout if absent
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// Also write the gate's counts as JSON
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
+}
+
+pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    let format = WeightFormat::parse(&args.format).ok_or_else(|| {
+        let known: Vec<&str> = WeightFormat::ALL.iter().map(|f| f.name()).collect();
+        Failure::input(format!(
+            "weight format `{}` is not known; known are {}",
+            args.format,
+            known.join(", ")
+        ))
+    })?;
+    let mut runs = Vec::new();
+    for (i, path) in args.results.iter().enumerate() {
+        let clock =
+            |given: &[f64]| given.get(i).or(given.first().filter(|_| given.len() == 1)).copied();
+        let (found, tally) = read_file(path, clock(&args.accel_mhz), clock(&args.mem_mhz))
+            .map_err(|e| e.in_file(path))?;
+        output::tally(path, &tally, None)?;
+        runs.extend(found);
+    }
+    let mut gated =
+        gate(runs, &GateOptions { min_samples: args.min_samples, ..GateOptions::default() });
+    if args.strict {
+        gated.runs.retain(|(_, flags)| flags.is_empty());
+    }
+    output::tally(Path::new("quality gate"), &gated.tally, args.report.as_deref())?;
+    let shapes = args.shapes.as_deref().map(read_shapes).transpose()?.unwrap_or_default();
+    let shape = |name: &str| {
+        let given = shapes.iter().find(|(n, _)| n == name).map(|(_, s)| *s);
+        given.or_else(|| survey::find(name).map(|m| m.shape))
+    };
+    let spec = TableSpec {
+        platform: args.platform.clone(),
+        engine: args.engine.clone(),
+        format,
+        power_domain: args.power_domain.clone(),
+        how: args.how.clone(),
+    };
+    let table = measurement_table(&gated, &spec, &shape)?;
+    eprintln!("{} models at {} operating points", table.models.len(), table.platform.clocks.len());
+    output::table(args.out.as_deref(), table.to_csv().as_bytes())
+}
+
+fn read_file(
+    path: &Path,
+    accel_mhz: Option<f64>,
+    mem_mhz: Option<f64>,
+) -> Result<(Vec<Run>, Tally), Error> {
+    let bytes = std::fs::read(path).map_err(|e| Error::io(path, e))?;
+    if BenchFormat::detect(&String::from_utf8_lossy(&bytes)).is_some() {
+        let (rows, mut tally) = read_bench(&bytes)?;
+        let (runs, left_out) = runs_of_bench(&rows, accel_mhz, mem_mhz);
+        tally.accepted -= left_out.refused;
+        tally.merge(&Tally { accepted: 0, repaired: 0, ..left_out });
+        return Ok((runs, tally));
+    }
+    let (mut runs, tally) = read_runs(&bytes)?;
+    for r in &mut runs {
+        r.accel_mhz = r.accel_mhz.or(accel_mhz);
+        r.mem_mhz = r.mem_mhz.or(mem_mhz);
+    }
+    Ok((runs, tally))
+}
+
+fn read_shapes(path: &Path) -> Result<Vec<(String, LlmShape)>, Failure> {
+    let table = TextTable::open(path)?;
+    let model = table.require("model")?;
+    let mut shapes = Vec::new();
+    for row in 0..table.rows.len() {
+        let at = |message: String| {
+            Failure::input(format!("{}: row {}: {message}", path.display(), row + 2))
+        };
+        let whole = |name: &str| {
+            let v = table.column(name).and_then(|c| table.number(row, c))?;
+            (v >= 0.0 && v <= f64::from(u32::MAX) && v.fract() == 0.0).then_some(v as u32)
+        };
+        let need = |name: &str| {
+            whole(name).ok_or_else(|| at(format!("column `{name}` is missing or no whole number")))
+        };
+        let tied = table.column("tied").map(|c| table.rows[row][c].to_ascii_lowercase());
+        let spec = ShapeSpec {
+            layers: need("layers")?,
+            hidden: need("hidden")?,
+            heads: need("heads")?,
+            kv_heads: need("kv_heads")?,
+            ffn: need("ffn")?,
+            vocab: need("vocab")?,
+            head_dim: whole("head_dim"),
+            tied: tied.filter(|t| !t.is_empty()).map(|t| t == "true" || t == "1"),
+            experts: whole("experts"),
+            active_experts: whole("active_experts"),
+            ..ShapeSpec::default()
+        };
+        let shape = LlmShape::new(spec).map_err(|e| at(e.to_string()))?;
+        shapes.push((table.rows[row][model].clone(), shape));
+    }
+    Ok(shapes)
+}

@@ -1,0 +1,62 @@
+//! `measure`: measurement tables from simulated devices, logs and Hydra's corpus.
+
+mod failure;
+mod fuse;
+mod hydra;
+mod import;
+mod output;
+mod read;
+mod simulate;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+const EXAMPLES: &str = "\
+Examples:
+  measure read tegrastats.log --tz America/New_York --out samples.csv
+  measure fuse --prompts INFO_m_F16_.csv --log TGS_m_F16_.csv
+  measure import sweep.csv --platform orin-nano --format q4_k_m --out measurements.csv
+  measure simulate --platform orin --out measurements.csv
+  measure hydra check corpus/
+
+Exit codes: 0 done, 1 failed or a check did not pass, 2 usage or bad input.";
+
+#[derive(Parser)]
+#[command(name = "measure", version, about = "Makes measurement tables", after_help = EXAMPLES)]
+struct Cli {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Subcommand)]
+enum Verb {
+    /// Reads a telemetry log of any format into one table of samples
+    Read(read::Args),
+    /// Fuses per-prompt timing with a telemetry log, phase by phase
+    Fuse(fuse::Args),
+    /// Makes a measurement table of benchmark results
+    Import(import::Args),
+    /// Makes a measurement table of a simulated device
+    Simulate(simulate::Args),
+    /// Hydra's corpus: tables, figures, checks
+    #[command(subcommand)]
+    Hydra(hydra::Verb),
+}
+
+fn main() -> ExitCode {
+    let result = match Cli::parse().verb {
+        Verb::Read(a) => read::run(&a),
+        Verb::Fuse(a) => fuse::run(&a),
+        Verb::Import(a) => import::run(&a),
+        Verb::Simulate(a) => simulate::run(&a),
+        Verb::Hydra(v) => hydra::run(&v),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(f) => {
+            eprintln!("measure: {f}");
+            f.exit_code()
+        }
+    }
+}

@@ -1,0 +1,48 @@
+//! Tables go to a file or to stdout, everything else to stderr.
+
+use std::io::Write as _;
+use std::path::Path;
+
+use enerinfer_artifacts::write_atomic;
+use enerinfer_telemetry::Tally;
+
+use crate::failure::Failure;
+
+/// Writes a table to `out`, or to stdout.
+pub(crate) fn table(out: Option<&Path>, bytes: &[u8]) -> Result<(), Failure> {
+    match out {
+        Some(path) => {
+            write_atomic(path, bytes)?;
+            eprintln!("wrote {}", path.display());
+            Ok(())
+        }
+        None => stdout(bytes),
+    }
+}
+
+/// Writes to stdout; a reader that has closed it ends the command without noise.
+pub(crate) fn stdout(bytes: &[u8]) -> Result<(), Failure> {
+    match std::io::stdout().write_all(bytes) {
+        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {
+            Err(Failure::Failed(format!("cannot write to stdout: {e}")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Creates a folder for outputs.
+pub(crate) fn folder(path: &Path) -> Result<(), Failure> {
+    std::fs::create_dir_all(path).map_err(|e| Failure::Failed(format!("{}: {e}", path.display())))
+}
+
+/// Says what became of the lines of a file; as JSON too if asked for.
+pub(crate) fn tally(path: &Path, tally: &Tally, report: Option<&Path>) -> Result<(), Failure> {
+    eprint!("{}: {tally}", path.display());
+    if let Some(report) = report {
+        let mut json = serde_json::to_vec_pretty(tally)
+            .map_err(|e| Failure::Failed(format!("cannot encode the report: {e}")))?;
+        json.push(b'\n');
+        write_atomic(report, &json)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,226 @@
+//! What changed between two records of one platform.
+
+use enerinfer_artifacts::record::{Record, TargetRecord};
+
+use crate::Error;
+use crate::bootstrap::{self, Settings};
+use crate::document::{Cell, Part, Section, Table};
+use crate::metric::{Metric, mape_by_model};
+use crate::sections::is_simulated;
+use crate::stats::Pair;
+use crate::text::{ABSENT, number, plain};
+
+/// Models listed among those that moved most.
+const MOVERS: usize = 10;
+/// Share of resampled differences inside the interval that is shown.
+const INTERVAL: f64 = 0.95;
+const BOOTSTRAP: Settings = Settings { resamples: 2000, seed: 1 };
+
+/// Refuses records of different platforms, power domains or kinds of data.
+pub(crate) fn require_comparable(before: &Record, after: &Record) -> Result<(), Error> {
+    let kind = |r: &Record| if is_simulated(r) { "simulated" } else { "measured" }.to_owned();
+    let (a, b) = (&before.platform, &after.platform);
+    let facts = [
+        ("platform", a.name.clone(), b.name.clone()),
+        ("engine", a.engine.clone(), b.engine.clone()),
+        ("weight format", a.weight_format.clone(), b.weight_format.clone()),
+        ("power domain", a.power_domain.clone(), b.power_domain.clone()),
+        ("values", kind(before), kind(after)),
+    ];
+    match facts.into_iter().find(|(_, a, b)| a != b) {
+        None => Ok(()),
+        Some((what, a, b)) => {
+            Err(Error::Incomparable(format!("{what} {:?} and {:?}", plain(&a), plain(&b))))
+        }
+    }
+}
+
+/// Metrics, settings and models that changed from `before` to `after`.
+pub(crate) fn section(before: &Record, after: &Record) -> Section {
+    Section {
+        id: "baseline",
+        title: "Against the baseline",
+        lead: "Only changes marked better or worse exceed what a different luck of held-out \
+               models would give; the interval holds 95 % of paired bootstrap resamples over the \
+               models in common."
+            .to_owned(),
+        parts: vec![
+            Part::Table(metrics(before, after)),
+            Part::Table(movers(before, after)),
+            Part::Table(settings(before, after)),
+        ],
+    }
+}
+
+fn metrics(before: &Record, after: &Record) -> Table {
+    let rows = Metric::all().into_iter().filter_map(|metric| {
+        let (a, b) = (metric.value(before, None), metric.value(after, None));
+        if a.is_none() && b.is_none() {
+            return None;
+        }
+        let decimals = metric.decimals();
+        let change = a.zip(b).map(|(a, b)| b - a);
+        let by_model = metric.by_model(before, None).zip(metric.by_model(after, None));
+        let interval = by_model.and_then(|((statistic, a), (_, b))| {
+            let d = bootstrap::differences(statistic, &a, &b, BOOTSTRAP)?;
+            Some((d.quantile((1.0 - INTERVAL) / 2.0), d.quantile((1.0 + INTERVAL) / 2.0)))
+        });
+        let verdict = match (change, interval) {
+            (None, _) => "missing",
+            (Some(0.0), _) => "same",
+            (_, Some((lo, hi))) if lo <= 0.0 && hi >= 0.0 => "no clear change",
+            // Without values per model nothing is known about luck.
+            (_, None) => "changed",
+            (Some(change), _) if (change > 0.0) == metric.larger_is_better() => "better",
+            _ => "worse",
+        };
+        let interval = interval.map_or(ABSENT.to_owned(), |(lo, hi)| {
+            format!("{} to {}", number(Some(lo), decimals + 1), number(Some(hi), decimals + 1))
+        });
+        Some(vec![
+            Cell::text(metric.to_string()),
+            Cell::Number(a, decimals),
+            Cell::Number(b, decimals),
+            Cell::Number(change, decimals + 1),
+            Cell::text(interval),
+            Cell::text(verdict),
+        ])
+    });
+    Table {
+        id: "baseline_metrics".to_owned(),
+        caption: "Metrics".to_owned(),
+        columns: vec!["Metric", "Baseline", "Report", "Change", "95 % interval", "Verdict"],
+        rows: rows.collect(),
+    }
+}
+
+fn movers(before: &Record, after: &Record) -> Table {
+    let [a, b] = [before, after].map(|r| mape_by_model(r, None, Pair::throughput));
+    let mut moved: Vec<(&str, f64, f64)> =
+        a.iter().filter_map(|(name, &x)| Some((name.as_str(), x, *b.get(name)?))).collect();
+    let change = |m: &(&str, f64, f64)| (m.2 - m.1).abs();
+    moved.retain(|m| change(m) > 0.0);
+    // Stable, so that equal changes stay in order of name.
+    moved.sort_by(|x, y| change(y).total_cmp(&change(x)));
+    Table {
+        id: "baseline_models".to_owned(),
+        caption: "Models whose throughput error moved most".to_owned(),
+        columns: vec!["Model", "Baseline MAPE, %", "Report MAPE, %", "Change"],
+        rows: moved
+            .into_iter()
+            .take(MOVERS)
+            .map(|(name, x, y)| {
+                vec![
+                    Cell::text(name),
+                    Cell::number(x, 2),
+                    Cell::number(y, 2),
+                    Cell::number(y - x, 2),
+                ]
+            })
+            .collect(),
+    }
+}
+
+fn settings(before: &Record, after: &Record) -> Table {
+    let facts = |r: &Record| {
+        let mut facts = vec![
+            ("tool version".to_owned(), r.tool_version.clone()),
+            ("data source".to_owned(), r.platform.source.clone()),
+            ("measurement table".to_owned(), r.data.digest.clone()),
+            ("rows".to_owned(), r.data.rows.to_string()),
+            ("models trained on".to_owned(), r.data.train_models.to_string()),
+            ("models held out".to_owned(), r.data.test_models.to_string()),
+            ("seed".to_owned(), r.seed.to_string()),
+            ("trials".to_owned(), r.trials.to_string()),
+            ("flash budget".to_owned(), r.size.budget_bytes.to_string()),
+        ];
+        let fact = |t: &TargetRecord, what: &str, value: String| {
+            (format!("{}: {what}", t.target.name()), value)
+        };
+        for t in &r.targets {
+            facts.push(fact(t, "family", t.family.clone()));
+            facts.extend(t.params.iter().map(|(name, value)| fact(t, name, value.clone())));
+            facts.push(fact(t, "inputs", t.features.join(", ")));
+        }
+        facts
+    };
+    let (a, b) = (facts(before), facts(after));
+    let find = |facts: &[(String, String)], name: &str| {
+        let fact = facts.iter().find(|(n, _)| n == name);
+        fact.map_or(ABSENT.to_owned(), |(_, value)| value.clone())
+    };
+    let only_before = a.iter().filter(|(name, _)| !b.iter().any(|(n, _)| n == name));
+    let rows = b.iter().chain(only_before).filter_map(|(name, _)| {
+        let (x, y) = (find(&a, name), find(&b, name));
+        (x != y).then(|| vec![Cell::text(name), Cell::text(x), Cell::text(y)])
+    });
+    Table {
+        id: "baseline_settings".to_owned(),
+        caption: "Settings and inputs that changed".to_owned(),
+        columns: vec!["What", "Baseline", "Report"],
+        rows: rows.collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fixture::{SMALL, record};
+
+    fn cells(table: &Table) -> Vec<Vec<String>> {
+        table.rows.iter().map(|r| r.iter().map(Cell::shown).collect()).collect()
+    }
+
+    #[test]
+    fn nothing_changed() {
+        let record = record(SMALL, 1);
+        assert!(cells(&metrics(&record, &record)).iter().all(|r| r[5] == "same"));
+        assert!(movers(&record, &record).rows.is_empty());
+        assert!(settings(&record, &record).rows.is_empty());
+    }
+
+    #[test]
+    fn the_model_that_moved_is_named() {
+        let before = record(SMALL, 1);
+        let mut after = before.clone();
+        for row in after.scatter.iter_mut().filter(|r| r.model == 3) {
+            row.predicted_tok_per_s *= 1.5;
+        }
+        after.seed = 2;
+        after.targets.remove(0);
+        let moved = cells(&movers(&before, &after));
+        assert_eq!(moved.len(), 1);
+        assert_eq!(moved[0][0], "synthetic-003");
+        let changed = cells(&settings(&before, &after));
+        assert_eq!(changed[0], ["seed", "1", "2"]);
+        assert!(changed.iter().any(|r| r[0] == "peak: family" && r[2] == ABSENT));
+        let missing = cells(&metrics(&before, &after));
+        assert!(missing.iter().any(|r| r[0] == "peak.cv_mape_percent" && r[5] == "missing"));
+    }
+
+    #[test]
+    fn better_and_worse_follow_the_metric() {
+        let before = record(SMALL, 1);
+        let mut after = before.clone();
+        for model in &mut after.ranking.per_model {
+            model.kendall_tau_b = model.kendall_tau_b.map(|t| t - 0.1);
+        }
+        after.ranking.mean_tau_b = after.ranking.mean_tau_b.map(|t| t - 0.1);
+        let verdict = |a: &Record, b: &Record| {
+            let rows = cells(&metrics(a, b));
+            rows.into_iter().find(|r| r[0] == "mean_tau_b").unwrap().remove(5)
+        };
+        assert_eq!(verdict(&before, &after), "worse");
+        assert_eq!(verdict(&after, &before), "better");
+    }
+
+    #[test]
+    fn simulated_and_measured_are_not_compared() {
+        let before = record(SMALL, 1);
+        let mut after = before.clone();
+        after.data.simulated = false;
+        after.platform.source = "measured:x".to_owned();
+        let error = require_comparable(&before, &after).unwrap_err().to_string();
+        assert!(error.contains("simulated") && error.contains("measured"), "{error}");
+    }
+}

@@ -1,0 +1,218 @@
+//! `report`: renders, compares and gates evaluation records.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::Context as _;
+use clap::{Parser, Subcommand};
+use enerinfer_artifacts::write_atomic;
+use enerinfer_reports::{Entry, Policy, Record, plain};
+
+mod folder;
+
+/// Renders, compares and gates evaluation records (`report.json`) of `train`.
+///
+/// Exit codes: 0 done, 1 failed, 2 usage or bad input, 3 a gate is not met.
+#[derive(Parser)]
+#[command(version)]
+struct Args {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Subcommand)]
+enum Verb {
+    /// Write a record as page, Markdown, JUnit XML, CSV tables and SVG pictures.
+    #[command(after_help = "Example: report render out/orin/report.json --out public/orin")]
+    Render {
+        /// The record.
+        report: PathBuf,
+        /// Folder for the files; made if missing.
+        #[arg(long)]
+        out: PathBuf,
+        /// A previous record: adds what changed since.
+        #[arg(long)]
+        baseline: Option<PathBuf>,
+        /// Gates behind junit.xml; without, only flash against its budget is checked.
+        #[arg(long)]
+        policy: Option<PathBuf>,
+    },
+    /// Explain what changed between two records of one platform.
+    #[command(after_help = "Example: report compare main/report.json out/orin/report.json")]
+    Compare {
+        /// The earlier record.
+        before: PathBuf,
+        /// The later record.
+        after: PathBuf,
+    },
+    /// Fail with exit code 3 if a record breaks the limits of a policy.
+    #[command(after_help = "Example: report gate --policy gates.toml --baseline main/report.json \
+                            out/orin/report.json")]
+    Gate {
+        /// The record.
+        report: PathBuf,
+        /// The limits (TOML).
+        #[arg(long)]
+        policy: PathBuf,
+        /// A previous record; needed if the policy limits a loss.
+        #[arg(long)]
+        baseline: Option<PathBuf>,
+        /// Also write the checks as JUnit XML.
+        #[arg(long)]
+        junit: Option<PathBuf>,
+    },
+    /// Write a page over all `report.json` and `*.report.json` below a folder.
+    #[command(after_help = "Example: report index out")]
+    Index {
+        /// The folder; `index.html` is written into it.
+        folder: PathBuf,
+    },
+    /// Print the JSON Schema of records.
+    Schema,
+}
+
+/// Why the program ends without success.
+enum Failure {
+    /// Exit code 1.
+    Failed(anyhow::Error),
+    /// Exit code 2.
+    BadInput(anyhow::Error),
+    /// Exit code 3; breaches are printed already.
+    Breach,
+}
+
+/// Errors of outputs; those of inputs are mapped where they are read.
+impl From<anyhow::Error> for Failure {
+    fn from(error: anyhow::Error) -> Self {
+        Failure::Failed(error)
+    }
+}
+
+fn main() -> ExitCode {
+    let (error, code) = match run(Args::parse().verb) {
+        Ok(()) => return ExitCode::SUCCESS,
+        Err(Failure::Breach) => return ExitCode::from(3),
+        Err(Failure::BadInput(error)) => (error, 2),
+        Err(Failure::Failed(error)) => (error, 1),
+    };
+    // Messages may quote a hostile input, but keep their line breaks.
+    for line in format!("error: {error:#}").lines() {
+        eprintln!("{}", plain(line));
+    }
+    ExitCode::from(code)
+}
+
+fn run(verb: Verb) -> Result<(), Failure> {
+    match verb {
+        Verb::Render { report, out, baseline, policy } => {
+            render(&report, &out, baseline.as_deref(), policy.as_deref())
+        }
+        Verb::Compare { before, after } => {
+            let (before, after) = (read(&before)?, read(&after)?);
+            let text = enerinfer_reports::comparison(&before, &after).map_err(bad)?;
+            print(&text)
+        }
+        Verb::Gate { report, policy, baseline, junit } => {
+            gate(&report, &policy, baseline.as_deref(), junit.as_deref())
+        }
+        Verb::Index { folder } => index(&folder),
+        Verb::Schema => print(enerinfer_reports::SCHEMA),
+    }
+}
+
+fn render(
+    report: &Path,
+    out: &Path,
+    baseline: Option<&Path>,
+    policy: Option<&Path>,
+) -> Result<(), Failure> {
+    let record = read(report)?;
+    let baseline = baseline.map(read).transpose()?;
+    let policy = policy.map(read_policy).transpose()?.unwrap_or_default();
+    let (html, markdown) = match &baseline {
+        None => (enerinfer_reports::html(&record), enerinfer_reports::markdown(&record)),
+        Some(baseline) => (
+            enerinfer_reports::html_with_baseline(&record, baseline).map_err(bad)?,
+            enerinfer_reports::markdown_with_baseline(&record, baseline).map_err(bad)?,
+        ),
+    };
+    let checks = enerinfer_reports::check(&policy, &record, baseline.as_ref()).map_err(bad)?;
+    write(&out.join("report.html"), &html)?;
+    write(&out.join("report.md"), &markdown)?;
+    write(&out.join("junit.xml"), &enerinfer_reports::junit(&record, &checks))?;
+    for (name, text) in enerinfer_reports::csv_tables(&record) {
+        write(&out.join("csv").join(name), &text)?;
+    }
+    for (name, text) in enerinfer_reports::pictures(&record) {
+        write(&out.join("svg").join(name), &text)?;
+    }
+    print(&format!("{}\n", plain(&out.join("report.html").to_string_lossy())))
+}
+
+fn gate(
+    report: &Path,
+    policy: &Path,
+    baseline: Option<&Path>,
+    junit: Option<&Path>,
+) -> Result<(), Failure> {
+    let policy = read_policy(policy)?;
+    let record = read(report)?;
+    let baseline = baseline.map(read).transpose()?;
+    let checks = enerinfer_reports::check(&policy, &record, baseline.as_ref()).map_err(bad)?;
+    if let Some(path) = junit {
+        write(path, &enerinfer_reports::junit(&record, &checks))?;
+    }
+    let breaches: Vec<_> = checks.iter().filter(|c| c.breached).collect();
+    let mut text = String::new();
+    for check in &breaches {
+        text.push_str(&format!("BREACH {}: {}\n", check.name, check.detail));
+    }
+    text.push_str(&format!("{} checks, {} breached\n", checks.len(), breaches.len()));
+    print(&text)?;
+    if breaches.is_empty() { Ok(()) } else { Err(Failure::Breach) }
+}
+
+fn index(folder: &Path) -> Result<(), Failure> {
+    let records = folder::records(folder).map_err(Failure::BadInput)?;
+    let mut entries = Vec::new();
+    for found in records {
+        let record = read(&found.path)?;
+        entries.push(Entry::new(found.relative, found.page, &record));
+    }
+    let path = folder.join("index.html");
+    write(&path, &enerinfer_reports::index_html(&entries))?;
+    print(&format!("{}\n", plain(&path.to_string_lossy())))
+}
+
+fn bad(error: enerinfer_reports::Error) -> Failure {
+    Failure::BadInput(error.into())
+}
+
+fn read(path: &Path) -> Result<Record, Failure> {
+    Record::read(path).map_err(|e| Failure::BadInput(e.into()))
+}
+
+fn read_policy(path: &Path) -> Result<Policy, Failure> {
+    let parse = || Policy::parse(&std::fs::read_to_string(path)?).map_err(anyhow::Error::from);
+    parse().with_context(|| path.display().to_string()).map_err(Failure::BadInput)
+}
+
+fn write(path: &Path, text: &str) -> Result<(), Failure> {
+    if let Some(folder) = path.parent() {
+        std::fs::create_dir_all(folder)
+            .with_context(|| format!("cannot make {}", folder.display()))?;
+    }
+    write_atomic(path, text.as_bytes()).map_err(anyhow::Error::from)?;
+    Ok(())
+}
+
+/// To stdout; a reader that stops early is no error.
+fn print(text: &str) -> Result<(), Failure> {
+    use std::io::Write as _;
+    match std::io::stdout().lock().write_all(text.as_bytes()) {
+        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {
+            Err(Failure::Failed(anyhow::Error::new(e).context("cannot write to stdout")))
+        }
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,123 @@
+//! Command line of `train`.
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+use crate::{Family, FeatureSet};
+
+/// Learn throughput and power predictors for a platform, and compile them for its firmware.
+#[derive(Debug, Parser)]
+#[command(
+    name = "train",
+    version,
+    about,
+    args_conflicts_with_subcommands = true,
+    after_help = "\
+Examples:
+  train --platform orin                                the whole job on the simulated AGX Orin
+  train --platform orin --trials 50                    a first run, in a minute
+  train --platform myboard --measurements table.csv    on your own measurements
+  train choose --measurements table.csv --qoe 5        best clocks for 5 tokens/s, no training
+  train --list-platforms                               what can be simulated
+
+Outputs go to out/<platform>/: measurements.csv, bundle.enerinfer, report.{json,html,md} and the
+crate enerinfer-runtime/; search.jsonl keeps every trial, with its time. Exit codes: 0 done, 1 failed, 2 usage or bad input."
+)]
+pub struct Cli {
+    /// Verb; without one, the whole job is run.
+    #[command(subcommand)]
+    pub command: Option<Command>,
+    /// Options of the whole job.
+    #[command(flatten)]
+    pub train: TrainArgs,
+}
+
+/// Verbs beside the whole job.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Choose the most efficient operating point for a QoE from measurements, without training
+    #[command(after_help = "\
+Example:
+  train choose --measurements table.csv --qoe 5 --model Qwen2-1.5B")]
+    Choose(ChooseArgs),
+}
+
+/// Options of the whole job.
+#[derive(Debug, Args)]
+pub struct TrainArgs {
+    /// Platform to train for: a simulated one (see --list-platforms), or any name together with
+    /// --measurements
+    #[arg(long, value_name = "NAME")]
+    pub platform: Option<String>,
+    /// Weight format, where the simulated platform has several (e.g. q4_k_m)
+    #[arg(long, value_name = "FORMAT", conflicts_with = "measurements")]
+    pub format: Option<String>,
+    /// Train on this measurement table (CSV) instead of the simulated device
+    #[arg(long, value_name = "FILE")]
+    pub measurements: Option<PathBuf>,
+    /// Output folder [default: out/<platform>]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Seed of everything random
+    #[arg(long, value_name = "N", default_value_t = 42)]
+    pub seed: u64,
+    /// Random-search trials per target and family
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub trials: u32,
+    /// Learner families to search [default: all]
+    #[arg(long, value_name = "LIST", value_enum, value_delimiter = ',')]
+    pub families: Vec<Family>,
+    /// Inputs of the predictors
+    #[arg(long, value_name = "SET", value_enum, default_value_t = FeatureSet::Paper)]
+    pub features: FeatureSet,
+    /// Go on with an interrupted run in the output folder; it ends with the same bytes
+    #[arg(long)]
+    pub resume: bool,
+    /// Synthetic models to simulate
+    #[arg(long, value_name = "N", default_value_t = 300, conflicts_with = "measurements", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub models: u32,
+    /// Relative standard deviation of simulated measurement noise, percent
+    #[arg(long, value_name = "PERCENT", default_value_t = 1.0, allow_negative_numbers = true, conflicts_with = "measurements", value_parser = percent)]
+    pub noise: f64,
+    /// Flash for all predictors together, in KiB (estimated for thumbv7em)
+    #[arg(long, value_name = "KIB", default_value_t = 128, value_parser = clap::value_parser!(u32).range(1..=1_048_576))]
+    pub flash_budget: u32,
+    /// Threads; results do not depend on it [default: all cores]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub threads: Option<u32>,
+    /// No progress on stderr
+    #[arg(long)]
+    pub quiet: bool,
+    /// Print the platforms that can be simulated, and exit
+    #[arg(long)]
+    pub list_platforms: bool,
+}
+
+/// Options of `train choose`.
+#[derive(Debug, Args)]
+pub struct ChooseArgs {
+    /// Measurement table (CSV), or a published table by level
+    #[arg(long, value_name = "FILE")]
+    pub measurements: PathBuf,
+    /// Throughput that is needed, tokens/s
+    #[arg(long, value_name = "TOK_PER_S", allow_negative_numbers = true, value_parser = qoe)]
+    pub qoe: f64,
+    /// Only this model of the table
+    #[arg(long, value_name = "NAME")]
+    pub model: Option<String>,
+}
+
+fn qoe(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(v) if v.is_finite() && v >= 0.0 => Ok(v),
+        _ => Err("a number of tokens/s, 0 or more, is needed".to_owned()),
+    }
+}
+
+fn percent(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(v) if (0.0..=50.0).contains(&v) => Ok(v),
+        _ => Err("a percentage from 0 to 50 is needed".to_owned()),
+    }
+}

@@ -1,0 +1,56 @@
+//! The error type of the pipeline.
+
+/// Why a training run cannot be done.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum TrainError {
+    /// The table has too few models for the split and the folds.
+    #[error(
+        "{models} model(s) in the measurements; {needed} are needed to hold out 20 % of them and \
+         cross-validate in {folds} folds: measure more models, or choose from the table without \
+         training by `train choose`"
+    )]
+    TooFewModels {
+        /// Models in the table.
+        models: usize,
+        /// Smallest possible number.
+        needed: usize,
+        /// Folds.
+        folds: usize,
+    },
+    /// Every trial of a target diverged.
+    #[error("no trial of target `{target}` gave a usable fit")]
+    NoUsableTrial {
+        /// Target's name.
+        target: &'static str,
+    },
+    /// No combination of trials fits the flash budget.
+    #[error(
+        "the smallest predictors found need about {smallest} bytes, more than the flash budget of \
+         {budget}: raise --flash-budget or --trials"
+    )]
+    FlashBudget {
+        /// Bytes of the smallest combination.
+        smallest: u64,
+        /// Budget in bytes.
+        budget: u64,
+    },
+    /// `peak` or `scale` is missing among the compiled predictors.
+    #[error("a throughput predictor is missing")]
+    MissingPredictor,
+    /// A score has no value.
+    #[error(transparent)]
+    Score(#[from] enerinfer_hyperparam::Error),
+    /// A fit failed.
+    #[error(transparent)]
+    Learn(#[from] enerinfer_learners::LearnError),
+    /// The search journal cannot be used.
+    #[error(transparent)]
+    Journal(#[from] crate::JournalError),
+    /// The artifact breaks a rule, or cannot be written.
+    #[error(transparent)]
+    Artifact(#[from] enerinfer_artifacts::Error),
+    /// The forests cannot be compiled.
+    #[error(transparent)]
+    Codegen(#[from] enerinfer_codegen::CodegenError),
+}

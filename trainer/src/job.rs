@@ -1,0 +1,335 @@
+//! The whole job: `train --platform NAME`.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context as _, Result};
+use enerinfer_artifacts::{digest, write_atomic};
+use enerinfer_codegen::{Options, generate_to};
+use enerinfer_datasets::{MeasurementTable, Model, WeightFormat, sampler};
+use enerinfer_device::{Noise, SimulatedDevice};
+
+use crate::cli::TrainArgs;
+use crate::journal::Journal;
+use crate::pipeline::{self, Config, Outcome};
+use crate::progress::{Mode, Progress};
+use crate::seeds::Seeds;
+use crate::{Family, FeatureSet};
+
+/// The command line or the input is at fault (exit code 2).
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct BadInput(pub String);
+
+/// Measurements, and what is known of their noise.
+struct Input {
+    table: MeasurementTable,
+    noiseless: Option<MeasurementTable>,
+    noise_percent: f64,
+}
+
+/// Runs the whole job and returns what goes to stdout.
+///
+/// # Errors
+/// Bad input (nothing is written then), or a failure with its reason.
+pub fn run(args: &TrainArgs) -> Result<String> {
+    if args.list_platforms {
+        return list_platforms();
+    }
+    let Some(platform) = args.platform.as_deref() else {
+        return Err(BadInput(format!(
+            "--platform NAME is needed; simulated platforms: {}",
+            enerinfer_device::names().join(", ")
+        ))
+        .into());
+    };
+    if platform.is_empty()
+        || !platform.chars().all(|c| c.is_ascii_alphanumeric() || "_-.".contains(c))
+        || platform.starts_with('.')
+    {
+        return Err(BadInput(format!(
+            "--platform {platform:?}: letters, digits, `_`, `-` and `.` name a platform"
+        ))
+        .into());
+    }
+    let out = args.out.clone().unwrap_or_else(|| Path::new("out").join(platform));
+    check_output_folder(&out, args)?;
+    if let Some(threads) = args.threads {
+        // Fails only if a pool exists already, which then has the threads it has.
+        let _ = rayon::ThreadPoolBuilder::new().num_threads(threads as usize).build_global();
+    }
+    let progress = Progress::new(if args.quiet { Mode::Quiet } else { Mode::Auto });
+    let input = match &args.measurements {
+        Some(path) => imported(platform, path, &progress)?,
+        None => simulated(platform, args, &progress)?,
+    };
+    pipeline::check_models(&input.table).with_context(|| match &args.measurements {
+        Some(path) => format!("cannot train on {}", path.display()),
+        None => "cannot train".to_owned(),
+    })?;
+    std::fs::create_dir_all(&out)
+        .with_context(|| format!("cannot create the output folder {}", out.display()))?;
+    let families = families(args);
+    let journal = open_journal(&out, &input.table, args, &progress)?;
+    let config = Config {
+        table: &input.table,
+        noiseless: input.noiseless.as_ref().map(|t| (t, input.noise_percent)),
+        seed: args.seed,
+        features: args.features,
+        families: &families,
+        trials: args.trials,
+        journal: &journal,
+        flash_budget_bytes: u64::from(args.flash_budget) << 10,
+        command: regenerate_command(platform, args),
+    };
+    let outcome = pipeline::run(&config, &progress)?;
+    write_outputs(&out, &input.table, &outcome)?;
+
+    let mut text = enerinfer_reports::summary_table(&outcome.record);
+    let _ = writeln!(text, "Report: {}", out.join("report.html").display());
+    let _ = writeln!(text, "Device crate: {}", out.join(CRATE).display());
+    Ok(text)
+}
+
+/// The families asked for, each once and in a fixed order, so that the order on the command line
+/// changes nothing.
+fn families(args: &TrainArgs) -> Vec<Family> {
+    Family::ALL
+        .into_iter()
+        .filter(|f| args.families.is_empty() || args.families.contains(f))
+        .collect()
+}
+
+fn open_journal(
+    out: &Path,
+    table: &MeasurementTable,
+    args: &TrainArgs,
+    progress: &Progress,
+) -> Result<Journal> {
+    // Everything that a trial's scores depend on. Trials and families are keys of the journal:
+    // a search may be resumed with more of them.
+    let run = digest(
+        format!(
+            "{} {} {} {:?}",
+            env!("CARGO_PKG_VERSION"),
+            table.digest(),
+            args.seed,
+            args.features
+        )
+        .as_bytes(),
+    );
+    let path = out.join("search.jsonl");
+    if !args.resume {
+        return Ok(Journal::start(&path, &run)?);
+    }
+    let journal = Journal::resume(&path, &run)?;
+    progress.note(&format!("resuming: {} folds are scored already", journal.resumed()));
+    Ok(journal)
+}
+
+fn imported(platform: &str, path: &Path, progress: &Progress) -> Result<Input> {
+    let (table, warnings) = MeasurementTable::read(path, platform)?;
+    for warning in warnings {
+        eprintln!("warning: {}: {warning}", path.display());
+    }
+    check_clocks(platform, path, &table)?;
+    progress.note(&format!(
+        "{}: {} models × {} operating points, {}",
+        path.display(),
+        table.models.len(),
+        table.platform.clocks.len(),
+        table.source
+    ));
+    Ok(Input { table, noiseless: None, noise_percent: 0.0 })
+}
+
+/// A table that names a platform known here must use its clocks: a clock that the platform cannot
+/// reach is a typing error, or another device.
+fn check_clocks(platform: &str, path: &Path, table: &MeasurementTable) -> Result<()> {
+    if !enerinfer_device::names().contains(&platform) {
+        return Ok(());
+    }
+    let known = SimulatedDevice::builtin(platform, None)?.platform().clocks.clone();
+    let clocks = &table.platform.clocks;
+    for (column, have, possible) in [
+        ("accel_mhz", &clocks.accel_khz, &known.accel_khz),
+        ("mem_mhz", &clocks.mem_khz, &known.mem_khz),
+    ] {
+        if let Some(&clock) = have.iter().find(|c| !possible.contains(c)) {
+            let mhz = |khz: u32| f64::from(khz) / 1000.0;
+            let possible: Vec<String> = possible.iter().map(|&k| mhz(k).to_string()).collect();
+            return Err(BadInput(format!(
+                "{}: column {column}: {} MHz is not a clock of platform `{platform}` ({}); \
+                 correct it, or give a device with other clocks another --platform name",
+                path.display(),
+                mhz(clock),
+                possible.join(", ")
+            ))
+            .into());
+        }
+    }
+    Ok(())
+}
+
+fn simulated(platform: &str, args: &TrainArgs, progress: &Progress) -> Result<Input> {
+    let format = match args.format.as_deref() {
+        None => None,
+        Some(name) => Some(WeightFormat::parse(name).ok_or_else(|| {
+            let known: Vec<&str> = WeightFormat::ALL.iter().map(|f| f.name()).collect();
+            BadInput(format!("unknown weight format {name:?}; known: {}", known.join(", ")))
+        })?),
+    };
+    let device = SimulatedDevice::builtin(platform, format)?;
+    let seeds = Seeds::new(args.seed);
+    let sampled = sampler::sample(args.models as usize, seeds.shapes)?;
+    let models: Vec<Model> = sampled.into_iter().filter(|m| device.fits(&m.shape)).collect();
+    let skipped = args.models as usize - models.len();
+    if skipped > 0 {
+        progress.note(&format!("{skipped} models do not fit the device's memory: skipped"));
+    }
+    let relative_sd = args.noise / 100.0;
+    let table = device.measure(&models, Noise { relative_sd }, seeds.noise);
+    let noiseless = device.measure(&models, Noise { relative_sd: 0.0 }, seeds.noise);
+    progress.note(&format!(
+        "{} models × {} operating points, SIMULATED on `{platform}` with {} % noise",
+        models.len(),
+        table.platform.clocks.len(),
+        args.noise
+    ));
+    Ok(Input { table, noiseless: Some(noiseless), noise_percent: args.noise })
+}
+
+/// The command that gives the same outputs; paths are reduced to names, since nothing that
+/// depends on a machine may reach an output.
+fn regenerate_command(platform: &str, args: &TrainArgs) -> String {
+    let mut command = format!("train --platform {platform}");
+    if let Some(path) = &args.measurements {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let _ = write!(command, " --measurements {name}");
+    } else {
+        if let Some(format) = &args.format {
+            let _ = write!(command, " --format {format}");
+        }
+        let _ = write!(command, " --models {} --noise {}", args.models, args.noise);
+    }
+    let _ = write!(
+        command,
+        " --seed {} --trials {} --flash-budget {}",
+        args.seed, args.trials, args.flash_budget
+    );
+    if args.features != FeatureSet::Paper {
+        let _ = write!(command, " --features derived");
+    }
+    if !args.families.is_empty() {
+        let names: Vec<&str> = families(args).into_iter().map(Family::name).collect();
+        let _ = write!(command, " --families {}", names.join(","));
+    }
+    command
+}
+
+/// Files of the output folder beside the crate; the report comes last, so that a folder whose
+/// report is new is new altogether.
+const FILES: [&str; 5] =
+    ["measurements.csv", "bundle.enerinfer", "report.json", "report.md", "report.html"];
+/// The generated crate's folder.
+const CRATE: &str = "enerinfer-runtime";
+/// Where outputs are written until all of them are complete.
+const STAGING: &str = ".partial";
+
+/// Checks before any work that the outputs can go where they are to go, and that no input is
+/// among what they replace.
+fn check_output_folder(out: &Path, args: &TrainArgs) -> Result<()> {
+    let bad = |message: String| Err(BadInput(message).into());
+    if out.symlink_metadata().is_ok() && !out.is_dir() {
+        return bad(format!("--out {}: is not a folder; choose another", out.display()));
+    }
+    for name in FILES {
+        if out.join(name).is_dir() {
+            return bad(format!(
+                "{}: is a folder, and would be replaced by a file; choose another --out",
+                out.join(name).display()
+            ));
+        }
+    }
+    if let Some(input) = &args.measurements
+        && let (Ok(input), Ok(output)) =
+            (input.canonicalize(), out.join("measurements.csv").canonicalize())
+        && input == output
+    {
+        return bad(format!(
+            "--out {}: the run would overwrite its own --measurements; choose another folder",
+            out.display()
+        ));
+    }
+    Ok(())
+}
+
+/// Writes everything to a staging folder and then renames it into place: a failure while writing
+/// leaves the old outputs as they were.
+fn write_outputs(out: &Path, table: &MeasurementTable, outcome: &Outcome) -> Result<()> {
+    let staging = out.join(STAGING);
+    let io = |what: &'static str, path: &Path| format!("cannot {what} {}", path.display());
+    let clear = || -> Result<()> {
+        match std::fs::remove_dir_all(&staging) {
+            Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
+                Err(e).with_context(|| io("remove", &staging))
+            }
+            _ => Ok(()),
+        }
+    };
+    // An interrupted run may have left one.
+    clear()?;
+    std::fs::create_dir(&staging).with_context(|| io("create", &staging))?;
+    let staged = stage(&staging, table, outcome);
+    if staged.is_err() {
+        clear()?;
+    }
+    staged?;
+
+    let old_crate = staging.join("replaced");
+    if out.join(CRATE).exists() {
+        std::fs::rename(out.join(CRATE), &old_crate).with_context(|| io("move", &old_crate))?;
+    }
+    for name in [CRATE].into_iter().chain(FILES) {
+        let to = out.join(name);
+        std::fs::rename(staging.join(name), &to).with_context(|| io("write", &to))?;
+    }
+    clear()
+}
+
+fn stage(folder: &Path, table: &MeasurementTable, outcome: &Outcome) -> Result<()> {
+    let path = |name: &str| -> PathBuf { folder.join(name) };
+    let record = &outcome.record;
+    table.write(&path("measurements.csv"))?;
+    write_atomic(&path("bundle.enerinfer"), &outcome.bundle.to_bytes()?)?;
+    generate_to(&outcome.bundle, &Options::default(), &path(CRATE))?;
+    write_atomic(&path("report.json"), record.to_json()?.as_bytes())?;
+    write_atomic(&path("report.md"), enerinfer_reports::markdown(record).as_bytes())?;
+    write_atomic(&path("report.html"), enerinfer_reports::html(record).as_bytes())?;
+    Ok(())
+}
+
+fn list_platforms() -> Result<String> {
+    let mut out = String::new();
+    for name in enerinfer_device::names() {
+        for format in SimulatedDevice::formats(name)? {
+            let device = SimulatedDevice::builtin(name, Some(format))?;
+            let p = device.platform();
+            let range = |khz: &[u32]| {
+                let mhz = |k: Option<&u32>| f64::from(*k.unwrap_or(&0)) / 1000.0;
+                format!("{} levels {}–{} MHz", khz.len(), mhz(khz.first()), mhz(khz.last()))
+            };
+            let _ = writeln!(
+                out,
+                "{name:<12} {format:<8} {}; {}\n{:22}accelerator {}, memory {}",
+                p.description,
+                p.engine,
+                "",
+                range(&p.clocks.accel_khz),
+                range(&p.clocks.mem_khz),
+            );
+        }
+    }
+    out.push_str("All of these are simulated; --measurements trains on real ones.\n");
+    Ok(out)
+}

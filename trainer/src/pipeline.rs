@@ -1,0 +1,437 @@
+//! The pipeline: a measurement table in, a bundle and its evaluation record out.
+
+use enerinfer_artifacts::record::{
+    DataSummary, Details, FeatureSetScore, HeldoutShape, Importance, PredictorSize, Record,
+    SCHEMA_VERSION, SizeRecord, TargetRecord,
+};
+use enerinfer_artifacts::{
+    Accuracy, Bundle, Domain, Feature, IntPredictor, PlatformId, Predictor, Provenance, Target,
+};
+use enerinfer_codegen::{Lowered, Options, lower};
+use enerinfer_datasets::{MeasurementTable, Source};
+use enerinfer_hyperparam::{GroupedKFold, mape_percent, split_by_model};
+use enerinfer_learners::Model;
+
+use crate::TrainError;
+use crate::compare::Finals;
+use crate::evaluate::{HeldOut, target_mape_percent};
+use crate::journal::Journal;
+use crate::predicted::Predictors;
+use crate::progress::Progress;
+use crate::samples::{FeatureSet, Samples, median_normaliser, samples};
+use crate::search::{Family, FamilySearch, Settings, TargetData, compiled};
+use crate::seeds::Seeds;
+use crate::select::{Choice, fit_together, front};
+
+/// Folds of the cross-validation (EnerInfer §4.2).
+pub const FOLDS: usize = 5;
+/// Share of models that is held out (EnerInfer §4.2).
+pub const TEST_FRACTION: f64 = 0.2;
+/// Fewest models: one is held out, and each fold has one.
+const MIN_MODELS: usize = FOLDS + 1;
+/// Held-out models whose predictions become the generated crate's test vectors.
+const TEST_SHAPES: usize = 8;
+
+/// What a run is to do.
+pub struct Config<'a> {
+    /// Measurements of one platform.
+    pub table: &'a MeasurementTable,
+    /// The same without simulated noise, and the noise in percent.
+    pub noiseless: Option<(&'a MeasurementTable, f64)>,
+    /// Seed of the run.
+    pub seed: u64,
+    /// Inputs of the predictors.
+    pub features: FeatureSet,
+    /// Learner families to search.
+    pub families: &'a [Family],
+    /// Random-search trials per target and family.
+    pub trials: u32,
+    /// Where trials are written down as they finish.
+    pub journal: &'a Journal,
+    /// Flash for all predictors, bytes.
+    pub flash_budget_bytes: u64,
+    /// Command that regenerates the outputs, with relative paths.
+    pub command: String,
+}
+
+/// What a run gives.
+pub struct Outcome {
+    /// The artifact.
+    pub bundle: Bundle,
+    /// Its evaluation.
+    pub record: Record,
+}
+
+/// Checks that a table has enough models to hold some out and cross-validate on the rest.
+///
+/// # Errors
+/// With both numbers if not.
+pub fn check_models(table: &MeasurementTable) -> Result<(), TrainError> {
+    let models = table.models.len();
+    if models < MIN_MODELS {
+        return Err(TrainError::TooFewModels { models, needed: MIN_MODELS, folds: FOLDS });
+    }
+    Ok(())
+}
+
+/// Splits, searches, chooses, refits, compiles and evaluates.
+///
+/// # Errors
+/// Too few models, no usable trial, or a flash budget that nothing fits.
+pub fn run(config: &Config<'_>, progress: &Progress) -> Result<Outcome, TrainError> {
+    let table = config.table;
+    check_models(table)?;
+    let seeds = Seeds::new(config.seed);
+    let split = split_by_model(table.models.len(), TEST_FRACTION, seeds.split)?;
+    let train = table.subset(&indices(&split.train));
+    let test = table.subset(&indices(&split.test));
+    let folds = GroupedKFold::new(train.models.len(), FOLDS, seeds.folds)?;
+
+    let settings = Settings {
+        trials: config.trials as usize,
+        trial_seed: seeds.trials,
+        fit_seed: seeds.fit,
+        journal: config.journal,
+    };
+    let searched = search_all(config, &train, &folds, settings, progress)?;
+    let (selected, predictors) = select(&searched, config.flash_budget_bytes, seeds.fit)?;
+
+    let mut bundle = Bundle {
+        platform: PlatformId {
+            name: table.platform.name.clone(),
+            engine: table.platform.engine.clone(),
+            weight_format: table.platform.format.to_string(),
+            power_domain: table.platform.power_domain.clone(),
+            source: table.source.to_string(),
+        },
+        clocks: table.platform.clocks.clone(),
+        predictors,
+        thermal: None,
+        accuracy: Vec::new(),
+        test_shapes: test.models.iter().take(TEST_SHAPES).map(|m| *m.shape.dims()).collect(),
+        provenance: Provenance {
+            data_digest: table.digest(),
+            seed: config.seed,
+            command: config.command.clone(),
+        },
+    };
+    // What is judged is what the device computes: integer predictors, after every pass.
+    let lowered = lower(&bundle, &Options::default())?;
+    let int = Predictors(&lowered.predictors);
+
+    let noiseless = config.noiseless.map(|(t, _)| t.subset(&indices(&split.test)));
+    let held_out = HeldOut::new(int, &test, noiseless.as_ref())?;
+    let mut combined = held_out.combined()?;
+    let ranking = held_out.ranking()?;
+    let finals = Finals::new(&searched, &test, seeds.fit, progress)?;
+    combined.monolithic_mape_percent = finals.monolithic_mape_percent();
+    let mut targets = Vec::new();
+    for (s, &choice) in searched.iter().zip(&selected) {
+        targets.push(target_record(s, choice, int, &train, &test, seeds.fit)?);
+    }
+    bundle.accuracy = accuracy(&targets, &combined);
+
+    let mut notes = Vec::new();
+    for s in &searched {
+        for family in s.families.iter().filter(|f| f.candidates.len() < settings.trials) {
+            notes.push(format!(
+                "`{}`, {}: the search space has only {} different trials.",
+                s.data.target.name(),
+                family.name,
+                family.candidates.len()
+            ));
+        }
+    }
+    if !table.has_power() {
+        notes.push(
+            "The table has no power: only throughput is predicted, and the device chooses the \
+             slowest sufficient operating point."
+                .to_owned(),
+        );
+    } else if !table.has_accel_power() {
+        notes.push("The table has no accelerator power: it is not predicted.".to_owned());
+    }
+
+    let record = Record {
+        schema_version: SCHEMA_VERSION,
+        tool_version: env!("CARGO_PKG_VERSION").to_owned(),
+        platform: bundle.platform.clone(),
+        clocks: bundle.clocks.clone(),
+        data: DataSummary {
+            digest: bundle.provenance.data_digest.clone(),
+            rows: table.rows.len() as u32,
+            models: table.models.len() as u32,
+            train_models: train.models.len() as u32,
+            test_models: test.models.len() as u32,
+            folds: FOLDS as u32,
+            simulated: matches!(table.source, Source::Simulated(_)),
+            noise_percent: config.noiseless.map(|(_, percent)| percent),
+        },
+        seed: config.seed,
+        trials: config.trials,
+        targets,
+        regret: held_out.regret()?,
+        scatter: held_out.scatter(&test),
+        fronts: held_out.median_front(&ranking, &test),
+        combined,
+        ranking,
+        size: size_record(&lowered, config.flash_budget_bytes),
+        notes,
+        details: Details {
+            heldout_shapes: test
+                .models
+                .iter()
+                .map(|m| HeldoutShape { model: m.name.clone(), dims: *m.shape.dims() })
+                .collect(),
+            families: finals.families,
+            designs: finals.designs,
+            feature_sets: feature_sets(config, &searched, &selected, &train, &folds, seeds.fit)?,
+            importances: importances(&searched, &bundle.predictors, seeds.importance)?,
+            ..Details::default()
+        },
+    };
+    Ok(Outcome { bundle, record })
+}
+
+fn indices(models: &[u32]) -> Vec<usize> {
+    models.iter().map(|&m| m as usize).collect()
+}
+
+/// Targets that the table has values for.
+fn targets_of(table: &MeasurementTable) -> impl Iterator<Item = Target> {
+    let (power, accel) = (table.has_power(), table.has_accel_power());
+    Target::COMPILED.into_iter().filter(move |t| match t {
+        Target::Power => power,
+        Target::AccelPower => accel,
+        _ => true,
+    })
+}
+
+/// The searches of one target.
+pub(crate) struct Searched {
+    pub(crate) data: TargetData,
+    pub(crate) families: Vec<FamilySearch>,
+}
+
+/// Searches every compiled target, in their order, then the monolithic baseline.
+fn search_all(
+    config: &Config<'_>,
+    train: &MeasurementTable,
+    folds: &GroupedKFold,
+    settings: Settings<'_>,
+    progress: &Progress,
+) -> Result<Vec<Searched>, TrainError> {
+    let mut out = Vec::new();
+    for target in targets_of(train).chain([Target::Monolithic]) {
+        let data = target_data(train, target, config.features)?;
+        let mut families = Vec::new();
+        for &family in config.families {
+            let title = format!(
+                "{} {}, {} trials × {} folds",
+                target.name(),
+                family.name(),
+                settings.trials,
+                folds.k()
+            );
+            let step = progress.step(&title, settings.trials * folds.k());
+            let found =
+                FamilySearch::run(family, &data, folds, settings, &|done, _| step.set(done))?;
+            families.push(found);
+        }
+        out.push(Searched { data, families });
+    }
+    Ok(out)
+}
+
+/// Training samples of a target; `peak` is normalised by the weights read per token.
+fn target_data(
+    train: &MeasurementTable,
+    target: Target,
+    set: FeatureSet,
+) -> Result<TargetData, TrainError> {
+    let normaliser =
+        (target == Target::Peak).then(|| median_normaliser(train, Feature::ReadParamsK));
+    TargetData::new(target, samples(train, target, &set.features(target), normaliser))
+}
+
+/// Cross-validates every chosen trial on the other set of inputs.
+fn feature_sets(
+    config: &Config<'_>,
+    searched: &[Searched],
+    choices: &[Choice],
+    train: &MeasurementTable,
+    folds: &GroupedKFold,
+    fit_seed: u64,
+) -> Result<Vec<FeatureSetScore>, TrainError> {
+    let mut out = Vec::new();
+    for (s, choice) in searched.iter().zip(choices) {
+        let family = &s.families[choice.family];
+        let other = target_data(train, s.data.target, config.features.other())?;
+        let own = family.candidates[choice.trial].trial.mean();
+        let other = family.cross_validate(choice.trial, &other, folds, fit_seed)?.mean();
+        let (paper, derived) = match config.features {
+            FeatureSet::Paper => (own, other),
+            FeatureSet::Derived => (other, own),
+        };
+        out.push(FeatureSetScore {
+            target: s.data.target,
+            family: family.name.to_owned(),
+            paper_cv_mape_percent: paper,
+            derived_cv_mape_percent: derived,
+        });
+    }
+    Ok(out)
+}
+
+/// Chooses a trial for every compiled target and fits it on all training rows, so that the fitted
+/// forests together are within the budget.
+fn select(
+    searched: &[Searched],
+    budget_bytes: u64,
+    fit_seed: u64,
+) -> Result<(Vec<Choice>, Vec<Predictor>), TrainError> {
+    let compiled: Vec<&Searched> =
+        searched.iter().filter(|s| s.data.target != Target::Monolithic).collect();
+    let mut allowed = budget_bytes;
+    loop {
+        let fronts = compiled
+            .iter()
+            .map(|s| front(s.data.target.name(), &s.families, allowed))
+            .collect::<Result<Vec<_>, _>>()?;
+        let choices = fit_together(&fronts, allowed)?;
+        let predictors = compiled
+            .iter()
+            .zip(&choices)
+            .map(|(s, c)| {
+                predictor(&s.data, s.families[c.family].refit(c.trial, &s.data, fit_seed)?)
+            })
+            .collect::<Result<Vec<Predictor>, TrainError>>()?;
+        let actual: u64 =
+            predictors.iter().map(|p| enerinfer_codegen::estimate_bytes(&p.forest)).sum();
+        if actual <= budget_bytes {
+            return Ok((choices, predictors));
+        }
+        // The forests grew by more than the estimate from the folds: ask for less. `allowed`
+        // falls each time, so this ends, at the latest with the budget error.
+        allowed = (allowed.saturating_mul(budget_bytes) / actual).min(allowed - 1);
+    }
+}
+
+fn predictor(data: &TargetData, model: Model) -> Result<Predictor, TrainError> {
+    let Samples { columns, normaliser, .. } = &data.samples;
+    let domain = columns
+        .iter()
+        .map(|column| Domain {
+            min: column.iter().copied().min().unwrap_or(0),
+            max: column.iter().copied().max().unwrap_or(u32::MAX),
+        })
+        .collect();
+    let forest = compiled(model, data.target)?;
+    Ok(Predictor { target: data.target, normaliser: *normaliser, domain, forest })
+}
+
+fn target_record(
+    searched: &Searched,
+    choice: Choice,
+    int: Predictors<'_>,
+    train: &MeasurementTable,
+    test: &MeasurementTable,
+    fit_seed: u64,
+) -> Result<TargetRecord, TrainError> {
+    let Searched { data, families } = searched;
+    let target = data.target;
+    let family = &families[choice.family];
+    let candidate = &family.candidates[choice.trial];
+    let unusable = || TrainError::NoUsableTrial { target: target.name() };
+    let raw_target_mape_percent = match data.samples.normaliser {
+        Some(_) => Some(raw_target_mape(searched, choice, train, test, fit_seed)?),
+        None => None,
+    };
+    Ok(TargetRecord {
+        target,
+        family: family.name.to_owned(),
+        features: data.samples.features.iter().map(|f| f.name().to_owned()).collect(),
+        normaliser: data.samples.normaliser.map(|n| n.feature.name().to_owned()),
+        params: candidate.params.clone(),
+        cv_mape_percent: candidate.trial.mean().ok_or_else(unusable)?,
+        cv_se_percent: candidate.trial.standard_error().unwrap_or(0.0),
+        heldout_mape_percent: target_mape_percent(int, target, test)?,
+        raw_target_mape_percent,
+        forest: int.get(target).map(|p| p.forest.stats()),
+        trials: family.record(),
+    })
+}
+
+/// Held-out MAPE of the same hyper-parameters fitted on the target as it is measured: what the
+/// normaliser buys.
+fn raw_target_mape(
+    searched: &Searched,
+    choice: Choice,
+    train: &MeasurementTable,
+    test: &MeasurementTable,
+    fit_seed: u64,
+) -> Result<f64, TrainError> {
+    let target = searched.data.target;
+    let features = &searched.data.samples.features;
+    let raw = TargetData::new(target, samples(train, target, features, None))?;
+    let model = searched.families[choice.family].refit(choice.trial, &raw, fit_seed)?;
+    let held_out = TargetData::new(target, samples(test, target, features, None))?;
+    Ok(mape_percent(&held_out.predict(&model)?, &held_out.samples.values)?)
+}
+
+/// Permutation importance of the compiled forests' inputs, as shares of their sum.
+fn importances(
+    searched: &[Searched],
+    predictors: &[Predictor],
+    seed: u64,
+) -> Result<Vec<Importance>, TrainError> {
+    let mut out = Vec::new();
+    for (s, p) in searched.iter().zip(predictors) {
+        let raw = s.data.importance(&p.forest, seed)?;
+        // Shuffling a useless input may even help a little; that is no importance.
+        let raw: Vec<f64> = raw.into_iter().map(|v| v.max(0.0)).collect();
+        let total: f64 = raw.iter().sum();
+        for (feature, value) in p.forest.features.iter().zip(raw) {
+            out.push(Importance {
+                target: p.target,
+                feature: feature.name().to_owned(),
+                share: if total > 0.0 { value / total } else { 0.0 },
+            });
+        }
+    }
+    Ok(out)
+}
+
+fn accuracy(
+    targets: &[TargetRecord],
+    combined: &enerinfer_artifacts::record::Combined,
+) -> Vec<Accuracy> {
+    let mut out = vec![Accuracy {
+        what: "throughput".to_owned(),
+        mape_percent: combined.throughput_mape_percent,
+    }];
+    out.extend(targets.iter().map(|t| Accuracy {
+        what: t.target.name().to_owned(),
+        mape_percent: t.heldout_mape_percent,
+    }));
+    out
+}
+
+fn size_record(lowered: &Lowered, budget_bytes: u64) -> SizeRecord {
+    let predictors: Vec<PredictorSize> = lowered
+        .predictors
+        .iter()
+        .map(|p: &IntPredictor| PredictorSize {
+            target: p.target,
+            forest: p.forest.stats(),
+            est_bytes: enerinfer_codegen::estimate_bytes(&p.forest),
+            // Only quantising is inexact; every other step reports 0.
+            quantisation_error: lowered
+                .steps
+                .iter()
+                .filter(|s| s.target == p.target.name())
+                .fold(0.0, |sum, s| sum + s.error_bound),
+        })
+        .collect();
+    SizeRecord { budget_bytes, est_bytes: predictors.iter().map(|p| p.est_bytes).sum(), predictors }
+}

@@ -1,0 +1,214 @@
+//! The whole job, small: what it writes, that it is repeatable, and how it ends on bad input.
+#![allow(clippy::unwrap_used)] // a test's way to fail
+
+mod common;
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use common::train;
+use enerinfer_artifacts::{Bundle, record::Record};
+
+const SMALL: [&str; 8] =
+    ["--platform", "h_phone", "--models", "30", "--trials", "6", "--quiet", "--seed=7"];
+
+/// Every file below a folder.
+fn files(folder: &Path) -> BTreeMap<String, Vec<u8>> {
+    let mut out = BTreeMap::new();
+    let mut open = vec![folder.to_owned()];
+    while let Some(at) = open.pop() {
+        for entry in std::fs::read_dir(at).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                open.push(path);
+            } else {
+                let name = path.strip_prefix(folder).unwrap().to_string_lossy().into_owned();
+                out.insert(name, std::fs::read(&path).unwrap());
+            }
+        }
+    }
+    out
+}
+
+#[test]
+fn writes_what_it_promises_and_the_same_for_any_number_of_threads() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = train(folder.path(), &[&SMALL[..], &["--threads", "1"]].concat());
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    assert_eq!(run.stderr, "", "--quiet");
+    assert!(run.stdout.contains("SIMULATED"), "{}", run.stdout);
+    assert!(run.stdout.lines().all(|l| l.chars().count() <= 100), "{}", run.stdout);
+
+    let out = folder.path().join("out/h_phone");
+    let one = files(&out);
+    let folders: Vec<_> =
+        std::fs::read_dir(&out).unwrap().map(|e| e.unwrap().file_name()).collect();
+    assert_eq!(folders.len(), 6, "nothing temporary is left: {folders:?}");
+    for name in ["measurements.csv", "bundle.enerinfer", "report.json", "report.html", "report.md"]
+    {
+        assert!(one.contains_key(name), "{name}");
+    }
+    let bundle = Bundle::read(&out.join("bundle.enerinfer")).unwrap();
+    let record = Record::read(&out.join("report.json")).unwrap();
+    assert_eq!(record.platform, bundle.platform);
+    assert_eq!(bundle.platform.source, "simulated:h_phone");
+    assert!(record.data.simulated);
+    assert_eq!((record.data.train_models, record.data.test_models), (24, 6));
+    assert!(record.targets.iter().all(|t| t.trials.len() == 6));
+    assert!(record.size.est_bytes <= record.size.budget_bytes);
+    assert!(String::from_utf8_lossy(&one["report.html"]).contains("SIMULATED"));
+
+    let again = tempfile::tempdir().unwrap();
+    let run = train(again.path(), &[&SMALL[..], &["--threads", "2"]].concat());
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let two = files(&again.path().join("out/h_phone"));
+    assert_eq!(one.keys().collect::<Vec<_>>(), two.keys().collect::<Vec<_>>());
+    for (name, bytes) in &one {
+        assert!(&two[name] == bytes, "{name} depends on the number of threads");
+    }
+
+    // A second run into the same folder replaces what is ours.
+    let run = train(again.path(), &[&SMALL[..5], &["4", "--quiet"]].concat());
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    assert!(files(&again.path().join("out/h_phone"))["report.json"] != one["report.json"]);
+}
+
+#[test]
+fn trains_on_a_users_own_table_and_gives_the_same_predictors() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = train(folder.path(), &SMALL);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let simulated = folder.path().join("out/h_phone");
+    let run = train(
+        folder.path(),
+        &[
+            "--platform",
+            "h_phone",
+            "--measurements",
+            "out/h_phone/measurements.csv",
+            "--out",
+            "mine",
+            "--trials",
+            "6",
+            "--seed=7",
+            "--quiet",
+        ],
+    );
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let read = |at: &Path| Bundle::read(&at.join("bundle.enerinfer")).unwrap();
+    let (a, b) = (read(&simulated), read(&folder.path().join("mine")));
+    assert_eq!(a.predictors, b.predictors);
+    assert_eq!(a.provenance.data_digest, b.provenance.data_digest);
+    assert_eq!(b.platform.source, "simulated:h_phone", "the label stays with the data");
+}
+
+/// Runs on a table changed by `edit` and returns the error; nothing may be written.
+fn refused(edit: impl Fn(&str) -> String) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let table = edit(include_str!("data/measured_small.csv"));
+    std::fs::write(folder.path().join("table.csv"), table).unwrap();
+    let run = train(
+        folder.path(),
+        &["--platform", "board9", "--measurements", "table.csv", "--trials", "1", "--quiet"],
+    );
+    assert_eq!(run.code, 2, "{}{}", run.stdout, run.stderr);
+    assert_eq!(run.stdout, "");
+    assert!(!folder.path().join("out").exists(), "something was written");
+    assert_eq!(run.stderr.lines().count(), 1, "one clear error: {}", run.stderr);
+    run.stderr
+}
+
+/// Replaces field `column` of data row `row` (0 is the first after the header).
+fn with_field(table: &str, row: usize, column: &str, value: &str) -> String {
+    let mut lines: Vec<Vec<String>> =
+        table.lines().map(|l| l.split(',').map(str::to_owned).collect()).collect();
+    let at = lines[0].iter().position(|c| c == column).expect("column of the fixture");
+    lines[row + 1][at] = value.to_owned();
+    lines.into_iter().map(|l| l.join(",") + "\n").collect()
+}
+
+#[test]
+fn bad_tables_end_in_one_error_with_file_row_and_column() {
+    for (column, value) in [
+        ("throughput_tok_per_s", "fast"),
+        ("throughput_tok_per_s", "0"),
+        ("throughput_tok_per_s", "-3"),
+        ("throughput_tok_per_s", "NaN"),
+        ("throughput_tok_per_s", "inf"),
+        ("power_w", "-1"),
+        ("layers", "0"),
+        ("layers", "12.5"),
+        ("accel_mhz", ""),
+    ] {
+        let error = refused(|t| with_field(t, 3, column, value));
+        for part in ["table.csv", "row 5", column] {
+            assert!(error.contains(part), "{column} = {value:?}: {error}");
+        }
+    }
+    let error = refused(|t| t.replacen("throughput_tok_per_s", "speed", 1));
+    assert!(error.contains("throughput_tok_per_s"), "{error}");
+    let error = refused(|t| {
+        let row = t.lines().nth(2).unwrap();
+        format!("{t}{row}\n")
+    });
+    assert!(error.contains("row 3") && error.contains("row 14"), "{error}");
+    let error = refused(|t| t.lines().take(12).collect::<Vec<_>>().join("\n") + "\n");
+    assert!(error.contains("model"), "a hole in the grid: {error}");
+    assert!(refused(|_| String::new()).contains("table.csv"));
+    assert!(refused(|t| t.lines().next().unwrap().to_owned() + "\n").contains("table.csv"));
+}
+
+#[test]
+fn fewer_models_than_the_folds_need() {
+    let error = refused(str::to_owned);
+    assert!(error.contains("3 model(s)") && error.contains("6 are needed"), "{error}");
+    let error = refused(|t| t.lines().take(5).collect::<Vec<_>>().join("\n") + "\n");
+    assert!(error.contains("1 model(s)") && error.contains("train choose"), "{error}");
+}
+
+#[test]
+fn a_clock_that_the_platform_does_not_have_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("t.csv"), include_str!("data/measured_small.csv")).unwrap();
+    let run = train(folder.path(), &["--platform", "orin", "--measurements", "t.csv", "--quiet"]);
+    assert_eq!(run.code, 2);
+    assert!(run.stderr.contains("accel_mhz: 500 MHz is not a clock of"), "{}", run.stderr);
+}
+
+#[test]
+fn usage_errors_say_what_to_do() {
+    let folder = tempfile::tempdir().unwrap();
+    for (args, part) in [
+        (&["--platform", "oriin"][..], "did you mean `orin`"),
+        (&["--platform", "orin", "--format", "q3"], "unknown weight format"),
+        (&["--platform", "../x"], "name a platform"),
+        (&["--platform", "orin", "--trials", "0"], "--trials"),
+        (&[], "--platform"),
+        (&["--platform", "x", "--measurements", "gone.csv"], "gone.csv"),
+    ] {
+        let run = train(folder.path(), args);
+        assert_eq!(run.code, 2, "{args:?}: {}", run.stderr);
+        assert!(run.stderr.contains(part), "{args:?}: {}", run.stderr);
+    }
+    assert!(!folder.path().join("out").exists());
+}
+
+#[test]
+fn a_flash_budget_that_nothing_fits_is_said_in_bytes() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = train(folder.path(), &[&SMALL[..], &["--flash-budget", "1"]].concat());
+    // Either everything fits one KiB, or the error gives both numbers and what to change.
+    assert_eq!(run.code, 1, "{}", run.stdout);
+    assert!(run.stderr.contains("1024") && run.stderr.contains("--flash-budget"), "{}", run.stderr);
+    assert!(!folder.path().join("out").exists());
+}
+
+#[test]
+fn platforms_are_listed() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = train(folder.path(), &["--list-platforms"]);
+    assert_eq!(run.code, 0);
+    for part in ["orin", "h_phone", "306–1300.5 MHz", "204–3199 MHz", "simulated"] {
+        assert!(run.stdout.contains(part), "{part}: {}", run.stdout);
+    }
+}
