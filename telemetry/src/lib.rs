@@ -10,6 +10,7 @@ pub mod json_samples;
 mod lines;
 pub mod llama_bench;
 mod moments;
+pub mod parquet;
 mod prompts;
 mod record;
 pub mod runs;
