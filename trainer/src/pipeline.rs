@@ -142,14 +142,11 @@ pub fn run(config: &Config<'_>, progress: &Progress) -> Result<Outcome, TrainErr
             ));
         }
     }
-    let most_rows = searched.iter().map(|s| s.data.samples.values.len()).max().unwrap_or(0);
-    for family in config.families {
-        if let Some(rows) = family.max_rows().filter(|&rows| rows < most_rows) {
-            notes.push(format!(
-                "{}: fits of the search see at most {rows} of up to {most_rows} rows, sampled.",
-                family.name()
-            ));
-        }
+    for family in config.families.iter().filter(|f| f.halves()) {
+        notes.push(format!(
+            "{}: trials ran by successive halving over rows; finalists are scored on all.",
+            family.name()
+        ));
     }
     if !table.has_power() {
         notes.push(
