@@ -42,18 +42,42 @@ pub enum CodegenError {
         /// What does not fit, and what to do.
         reason: String,
     },
+    /// The predictors do not fit the flash budget, however much is pruned.
+    #[error(
+        "a flash budget of {budget} bytes cannot be met: without any tree the predictors are \
+         estimated to take {smallest} bytes"
+    )]
+    FlashBudget {
+        /// Bytes of predictors that are pruned to constants.
+        smallest: u64,
+        /// The budget in bytes.
+        budget: u64,
+    },
+    /// The output folder, or one above it, is not a folder.
+    #[error(
+        "{}: is {what}, where a folder would be written; choose another folder or remove it",
+        path.display()
+    )]
+    NotAFolder {
+        /// What is in the way.
+        path: PathBuf,
+        /// What it is, with article.
+        what: &'static str,
+    },
     /// The output folder holds something that the compiler did not write.
     #[error(
-        "{}: exists and has no MANIFEST.json of a generated crate; choose another folder or \
-         remove it",
+        "{}: {reason}; a crate is written only to a new or empty folder, or over a generated \
+         crate without changes: choose another folder, or move this away",
         path.display()
     )]
     NotOurs {
-        /// The folder.
+        /// The folder, or the file in it that would be lost.
         path: PathBuf,
+        /// Why it is taken for somebody else's.
+        reason: String,
     },
-    /// A file could not be read or written.
-    #[error("{}: {source}", path.display())]
+    /// A file could not be read or written; [`source`](std::error::Error::source) says why.
+    #[error("cannot read or write {}", path.display())]
     Io {
         /// The file or folder.
         path: PathBuf,

@@ -43,20 +43,3 @@ fn memory_and_folder_get_the_same_bytes_every_time() {
         assert_eq!(&std::fs::read(krate.join(path)).unwrap(), bytes, "{path}");
     }
 }
-
-#[test]
-fn replaces_its_own_folder_only() {
-    let bundle = common::tiny_bundle();
-    let folder = tempfile::tempdir().unwrap();
-    let krate = folder.path().join("crate");
-    generate_to(&bundle, &Options::default(), &krate).unwrap();
-    std::fs::write(krate.join("stray.txt"), "left over").unwrap();
-    generate_to(&bundle, &Options::default(), &krate).unwrap();
-    assert!(!krate.join("stray.txt").exists());
-
-    std::fs::remove_file(krate.join("MANIFEST.json")).unwrap();
-    let error = generate_to(&bundle, &Options::default(), &krate).unwrap_err();
-    assert!(matches!(error, CodegenError::NotOurs { .. }), "{error}");
-    assert!(krate.join("Cargo.toml").exists());
-    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "temporary folders remain");
-}

@@ -1,5 +1,6 @@
 //! From a bundle to the folder of the generated crate.
 
+mod destination;
 mod readme;
 mod runtime_core;
 mod sink;
@@ -15,6 +16,7 @@ use crate::passes::estimate_size::estimate_bytes;
 use crate::{CodegenError, Lowered, Options, lower};
 use sink::{Folder, Memory, Sink};
 
+pub use destination::check_destination;
 pub use sink::MANIFEST;
 
 /// Size of one compiled predictor.
@@ -65,13 +67,14 @@ pub fn generate(bundle: &Bundle, options: &Options) -> Result<GeneratedCrate, Co
 /// Compiles a bundle into a folder; memory does not grow with the source that is written.
 ///
 /// The folder appears whole or not at all: files are written to a temporary folder beside it,
-/// which then takes its place. An existing folder is replaced only if it holds the manifest of a
-/// generated crate.
+/// which then takes its place. An existing folder is replaced only if [`check_destination`] allows
+/// it, which is asked before anything is compiled.
 pub fn generate_to(
     bundle: &Bundle,
     options: &Options,
     folder: &Path,
 ) -> Result<Lowered, CodegenError> {
+    check_destination(folder)?;
     let lowered = lower(bundle, options)?;
     let mut sink = Folder::beside(folder)?;
     emit_crate(bundle, &lowered, &mut sink)?;

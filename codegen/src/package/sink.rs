@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
+use super::destination::{check_destination, normal};
 use crate::CodegenError;
 
 /// File that marks a folder as a generated crate.
@@ -92,12 +93,10 @@ pub(crate) struct Folder {
 }
 
 impl Folder {
-    /// Prepares to write `target`. Fails if something stands there that is no generated crate.
+    /// Prepares to write `target`, after [`check_destination`].
     pub(crate) fn beside(target: &Path) -> Result<Self, CodegenError> {
-        let occupied = target.symlink_metadata().is_ok();
-        if occupied && !target.join(MANIFEST).is_file() && !is_empty_folder(target) {
-            return Err(CodegenError::NotOurs { path: target.to_owned() });
-        }
+        check_destination(target)?;
+        let target = normal(target)?;
         let parent = match target.parent() {
             Some(p) if !p.as_os_str().is_empty() => p,
             _ => Path::new("."),
@@ -112,11 +111,13 @@ impl Folder {
             builder.permissions(fs::Permissions::from_mode(0o755));
         }
         let temporary = builder.tempdir_in(parent).map_err(CodegenError::io(parent))?;
-        Ok(Folder { target: target.to_owned(), temporary, digests: BTreeMap::new() })
+        Ok(Folder { target, temporary, digests: BTreeMap::new() })
     }
 
     /// Puts the folder in its place.
     pub(crate) fn finish(self) -> Result<(), CodegenError> {
+        // Much time may have passed since the first check.
+        check_destination(&self.target)?;
         let Folder { target, temporary, .. } = self;
         let error = |source| CodegenError::Io { path: target.clone(), source };
         // A rename cannot replace a folder with content, so the old one steps aside first, into
@@ -140,10 +141,6 @@ impl Folder {
         }
         aside.close().map_err(error)
     }
-}
-
-fn is_empty_folder(path: &Path) -> bool {
-    fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none())
 }
 
 impl Sink for Folder {
