@@ -121,6 +121,7 @@ fn emit_crate(bundle: &Bundle, lowered: &Lowered, sink: &mut dyn Sink) -> Result
         ("rustfmt.toml", include_str!("skeleton/rustfmt.toml")),
         ("CHANGELOG.md", include_str!("skeleton/CHANGELOG.md")),
         ("examples/choose.rs", include_str!("skeleton/choose.rs")),
+        ("examples/control.rs", readme::CONTROL_EXAMPLE),
         ("LICENSE-MIT", include_str!("../../../LICENSE-MIT")),
         ("LICENSE-APACHE", include_str!("../../../LICENSE-APACHE")),
     ] {
@@ -160,6 +161,11 @@ fn emit_model(
         sink.file(&path, &mut |out| emit::predictor::write(out, bundle, predictor))?;
     }
     Ok(())
+}
+
+/// Whether the training data came from a simulated device.
+pub(crate) fn is_simulated(bundle: &Bundle) -> bool {
+    bundle.platform.source.starts_with("simulated:")
 }
 
 /// The predictors of a bundle that the device does not run.
