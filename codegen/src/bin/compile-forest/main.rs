@@ -1,34 +1,52 @@
 //! `compile-forest`: compiles a bundle into the device crate.
 
+mod dump;
+mod explain;
+mod failure;
+
+use std::fmt::Write as _;
+use std::io::{self, Write as _};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use anyhow::Context as _;
 use clap::Parser;
 use enerinfer_artifacts::Bundle;
-use enerinfer_codegen::{CodegenError, DEFAULT_MAX_NODES, Lowered, Options, generate_to, sizes};
+use enerinfer_codegen::{DEFAULT_MAX_NODES, Options, check_destination, generate_to, sizes};
+
+use failure::Failure;
 
 /// Compile the predictors of a bundle into the Rust crate `enerinfer-runtime`.
 #[derive(Parser)]
 #[command(
     version,
-    after_help = "Example:\n  compile-forest out/orin/bundle.enerinfer --out enerinfer-runtime --explain\n\n\
-                  Exit codes: 0 done, 1 failed, 2 bad usage or bad input."
+    after_help = "\
+Examples:
+  compile-forest out/orin/bundle.enerinfer --out enerinfer-runtime
+                                       compile
+  compile-forest out/orin/bundle.enerinfer --out enerinfer-runtime --explain
+                                       … and show what every pass did
+  compile-forest out/orin/bundle.enerinfer --out enerinfer-runtime --dump-ir ir
+                                       … and write the lowered forests to ir/peak.json etc.
+  compile-forest out/orin/bundle.enerinfer --out enerinfer-runtime --flash-budget 64
+                                       prune trees until the predictors fit 64 KiB
+
+Exit codes: 0 done, 1 failed, 2 bad usage or bad input."
 )]
 struct Args {
     /// The bundle that `train` wrote
     bundle: PathBuf,
-    /// Folder of the crate; replaced if it is a generated crate, else it must not exist
+    /// Folder of the crate: new, empty, or a generated crate without changes, which is replaced
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
     /// Print what every pass did
     #[arg(long)]
     explain: bool,
-    /// Write the lowered forests as JSON, one file per predictor
+    /// Write the lowered forests as JSON, one file per predictor, to a folder of their own
     #[arg(long, value_name = "DIR")]
     dump_ir: Option<PathBuf>,
-    /// Flash that all predictors together may take on thumbv7em, in KiB; trees are pruned to fit
-    #[arg(long, value_name = "KIB")]
+    /// Flash that all predictors together may take on thumbv7em by estimate, in KiB; trees are
+    /// pruned to fit, without the training data: `train --flash-budget` does better
+    #[arg(long, value_name = "KIB", value_parser = clap::value_parser!(u64).range(1..=1 << 32))]
     flash_budget: Option<u64>,
     /// Refuse forests with more nodes
     #[arg(long, value_name = "N", default_value_t = DEFAULT_MAX_NODES)]
@@ -36,67 +54,75 @@ struct Args {
 }
 
 fn main() -> ExitCode {
-    let args = Args::parse();
-    match run(&args) {
+    let done = match Args::try_parse() {
+        Ok(args) => run(&args).and_then(|text| print(&text)),
+        // --help and --version are such "errors", and may be lost like any other output.
+        Err(e) if !e.use_stderr() => print(&e.render().to_string()),
+        Err(e) => e.exit(),
+    };
+    match done {
         Ok(()) => ExitCode::SUCCESS,
-        Err(e) => {
-            eprintln!("error: {e:#}");
-            let failed = matches!(e.downcast_ref(), Some(CodegenError::Io { .. }))
-                || e.downcast_ref::<std::io::Error>().is_some();
-            ExitCode::from(if failed { 1 } else { 2 })
+        Err(failure) => {
+            // Nothing is left to tell if stderr is gone too.
+            let _ = writeln!(io::stderr(), "error: {failure}");
+            failure.exit_code()
         }
     }
 }
 
-fn run(args: &Args) -> anyhow::Result<()> {
-    let bundle = Bundle::read(&args.bundle)?;
-    let options = Options {
-        max_nodes: args.max_nodes,
-        flash_budget: args.flash_budget.map(|kib| kib.saturating_mul(1024)),
-    };
-    let lowered = generate_to(&bundle, &options, &args.out)?;
-    if args.explain {
-        explain(&lowered);
+/// Writes to stdout. A reader that has read enough (`… | head`) is no failure.
+fn print(text: &str) -> Result<(), Failure> {
+    let mut stdout = io::stdout().lock();
+    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+        Err(e) if e.kind() != io::ErrorKind::BrokenPipe => {
+            Err(Failure::Failed(format!("cannot write to stdout: {e}")))
+        }
+        _ => Ok(()),
     }
+}
+
+/// Does the work, after everything that can be refused; returns what goes to stdout.
+fn run(args: &Args) -> Result<String, Failure> {
+    check_destination(&args.out)?;
     if let Some(folder) = &args.dump_ir {
-        dump(&lowered, folder)?;
+        dump::check(folder, &args.out)?;
+    }
+    let bundle = read(args)?;
+    let options =
+        Options { max_nodes: args.max_nodes, flash_budget: args.flash_budget.map(|kib| kib << 10) };
+    let lowered = generate_to(&bundle, &options, &args.out)?;
+    if let Some(folder) = &args.dump_ir {
+        dump::write(&lowered, folder)?;
+    }
+    let mut text = if args.explain { explain::table(&lowered) } else { String::new() };
+    if let Some(pruning) = &lowered.pruning {
+        let _ = writeln!(text, "{pruning}.");
     }
     let total: u64 = sizes(&lowered).iter().map(|s| s.est_bytes).sum();
-    println!(
+    let _ = writeln!(
+        text,
         "{}: {} predictors, about {:.1} KiB of flash on thumbv7em",
         args.out.display(),
         lowered.predictors.len(),
         total as f64 / 1024.0
     );
-    Ok(())
+    Ok(text)
 }
 
-fn explain(lowered: &Lowered) {
-    println!(
-        "{:<12} {:<20} {:>17} {:>17} {:>10} {:>12}",
-        "predictor", "pass", "nodes", "leaves", "est. KiB", "error bound"
-    );
-    for s in &lowered.steps {
-        println!(
-            "{:<12} {:<20} {:>8} {:>8} {:>8} {:>8} {:>10.1} {:>12.2e}",
-            s.target,
-            s.name,
-            s.nodes_before,
-            s.nodes_after,
-            s.leaves_before,
-            s.leaves_after,
-            s.est_bytes as f64 / 1024.0,
-            s.error_bound
-        );
+fn read(args: &Args) -> Result<Bundle, Failure> {
+    let path = &args.bundle;
+    // What does not exist is left to `Bundle::read`; devices and pipes may never end.
+    if let Ok(metadata) = path.metadata() {
+        if metadata.is_dir() {
+            return Err(Failure::Input(format!(
+                "{}: is a folder; name the bundle file that `train` wrote, \
+                 e.g. out/orin/bundle.enerinfer",
+                path.display()
+            )));
+        }
+        if !metadata.is_file() {
+            return Err(Failure::Input(format!("{}: is not a regular file", path.display())));
+        }
     }
-}
-
-fn dump(lowered: &Lowered, folder: &std::path::Path) -> anyhow::Result<()> {
-    std::fs::create_dir_all(folder).with_context(|| folder.display().to_string())?;
-    for predictor in &lowered.predictors {
-        let path = folder.join(format!("{}.json", predictor.target.name()));
-        let json = serde_json::to_vec_pretty(predictor)?;
-        enerinfer_artifacts::write_atomic(&path, &json)?;
-    }
-    Ok(())
+    Bundle::read(path).map_err(|e| Failure::Input(failure::with_causes(&e)))
 }
