@@ -16,7 +16,7 @@ mod package;
 pub mod passes;
 
 pub use error::CodegenError;
-pub use lower::{Lowered, PassEffect, lower};
+pub use lower::{Lowered, PassEffect, Pruning, lower};
 pub use options::{DEFAULT_MAX_NODES, Options};
 pub use package::{
     GeneratedCrate, MANIFEST, PredictorSize, check_destination, generate, generate_to, sizes,

@@ -1,5 +1,7 @@
 //! The pipeline of passes from a bundle to integer predictors.
 
+use std::fmt;
+
 use enerinfer_artifacts::{Bundle, Forest, IntPredictor, Node, Predictor, Target};
 use serde::Serialize;
 
@@ -39,6 +41,31 @@ pub struct Lowered {
     pub predictors: Vec<IntPredictor>,
     /// Every pass on every predictor, in order.
     pub steps: Vec<PassEffect>,
+    /// Set if trees had to be pruned to the flash budget.
+    pub pruning: Option<Pruning>,
+}
+
+/// What a flash budget took away.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pruning {
+    /// The budget, bytes.
+    pub budget_bytes: u64,
+    /// Leaves of all predictors before.
+    pub leaves_before: u64,
+    /// Leaves of all predictors after.
+    pub leaves_after: u64,
+}
+
+impl fmt::Display for Pruning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "Pruned from {} to {} leaves for a flash budget of {} KiB",
+            self.leaves_before,
+            self.leaves_after,
+            self.budget_bytes / 1024
+        )
+    }
 }
 
 impl Lowered {
@@ -66,8 +93,17 @@ pub fn lower(bundle: &Bundle, options: &Options) -> Result<Lowered, CodegenError
         log.add(p.target, "drop unreachable", &merged, &reachable, 0.0);
         forests.push(reachable);
     }
-    if let Some(budget) = options.flash_budget {
-        forests = prune_to(budget, &predictors, forests, &mut log)?;
+    let mut pruning = None;
+    if let Some(budget_bytes) = options.flash_budget {
+        let leaves = |all: &[Forest<f64>]| all.iter().map(|forest| counts(forest).1).sum();
+        let leaves_before = leaves(&forests);
+        forests = prune_to(budget_bytes, &predictors, forests, &mut log)?;
+        let leaves_after = leaves(&forests);
+        pruning = (leaves_after < leaves_before).then_some(Pruning {
+            budget_bytes,
+            leaves_before,
+            leaves_after,
+        });
     }
     let mut lowered = Vec::with_capacity(predictors.len());
     for (&p, forest) in predictors.iter().zip(forests) {
@@ -80,7 +116,7 @@ pub fn lower(bundle: &Bundle, options: &Options) -> Result<Lowered, CodegenError
         log.add(p.target, "share subtrees", &merged, &int.forest, 0.0);
         lowered.push(int);
     }
-    let lowered = Lowered { predictors: lowered, steps: log.steps };
+    let lowered = Lowered { predictors: lowered, steps: log.steps, pruning };
     check_size(&lowered, options)?;
     Ok(lowered)
 }

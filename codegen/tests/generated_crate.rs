@@ -4,7 +4,7 @@ mod common;
 
 use common::{Drawn, cargo};
 use enerinfer_artifacts::ThermalModel;
-use enerinfer_codegen::{CodegenError, Options, generate, generate_to};
+use enerinfer_codegen::{Options, generate, generate_to};
 
 const DRAWN: Drawn = Drawn { trees: 12, depth: 7, leaf: (0.01, 0.08) };
 

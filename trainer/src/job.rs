@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 use enerinfer_artifacts::{digest, write_atomic};
-use enerinfer_codegen::{Options, generate_to};
+use enerinfer_codegen::{Options, check_destination, generate_to};
 use enerinfer_datasets::{MeasurementTable, Model, WeightFormat, sampler};
 use enerinfer_device::{Noise, SimulatedDevice};
 
@@ -266,7 +266,7 @@ fn check_output_folder(out: &Path, args: &TrainArgs) -> Result<()> {
             out.display()
         ));
     }
-    Ok(())
+    Ok(check_destination(&out.join(CRATE))?)
 }
 
 /// Writes everything to a staging folder and then renames it into place: a failure while writing
