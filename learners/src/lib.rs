@@ -66,7 +66,9 @@ pub use oob::{OutOfBag, out_of_bag};
 pub use poly::{PolyLearner, PolyParams};
 pub use predict::predict;
 pub use search::{Halving, Search, Task, search, search_by_halving};
-pub use share::{Fold, HeldOut, boost_groups, evaluate_boosted, evaluate_forests, forest_groups};
+pub use share::{
+    Fold, ForestSize, HeldOut, boost_groups, evaluate_boosted, evaluate_forests, forest_groups,
+};
 pub use store::{Known, NoStore, Scored, Store, StoreError};
 pub use svr::{SvrKernel, SvrLearner, SvrParams};
 pub use weights::relative_weights;
