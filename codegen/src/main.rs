@@ -6,7 +6,9 @@ use std::process::ExitCode;
 use anyhow::Context as _;
 use clap::Parser;
 use enerinfer_artifacts::Bundle;
-use enerinfer_codegen::{CodegenError, DEFAULT_MAX_NODES, Lowered, Options, generate_to, sizes};
+use enerinfer_codegen::{
+    CodegenError, DEFAULT_MAX_NODES, Lowered, Options, generate_capi_to, generate_to, sizes,
+};
 
 /// Compile the predictors of a bundle into the Rust crate `enerinfer-runtime`.
 #[derive(Parser)]
@@ -21,6 +23,9 @@ struct Args {
     /// Folder of the crate; replaced if it is a generated crate, else it must not exist
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
+    /// Also write the crate of the C API; it refers to the crate in --out
+    #[arg(long, value_name = "DIR")]
+    capi: Option<PathBuf>,
     /// Print what every pass did
     #[arg(long)]
     explain: bool,
@@ -55,6 +60,10 @@ fn run(args: &Args) -> anyhow::Result<()> {
         flash_budget: args.flash_budget.map(|kib| kib.saturating_mul(1024)),
     };
     let lowered = generate_to(&bundle, &options, &args.out)?;
+    if let Some(folder) = &args.capi {
+        let runtime = std::path::absolute(&args.out)?;
+        generate_capi_to(&bundle, &runtime, folder)?;
+    }
     if args.explain {
         explain(&lowered);
     }

@@ -1,7 +1,6 @@
 //! No panic path exists in a generated crate: it links although the panic handler does not.
 
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))] // links with the system's gcc
-
 #![allow(clippy::unwrap_used)] // a test that cannot prepare its input fails
 
 mod common;
@@ -68,10 +67,9 @@ fn no_panic_is_reachable() {
     link(folder.path(), probe).unwrap_or_else(|complaint| panic!("{complaint}"));
 
     // The probe does notice a panic.
-    let panicking = probe.replace("None => u32::MAX", "None => panic!()").replace(
-        "front.entries().get(",
-        "front.entries().get(qoe as usize + ",
-    );
+    let panicking = probe
+        .replace("None => u32::MAX", "None => panic!()")
+        .replace("front.entries().get(", "front.entries().get(qoe as usize + ");
     let complaint = link(folder.path(), &panicking).unwrap_err();
     assert!(complaint.contains("a_panic_is_reachable"), "{complaint}");
 }

@@ -1,5 +1,6 @@
 //! From a bundle to the folder of the generated crate.
 
+mod capi;
 mod readme;
 mod runtime_core;
 mod sink;
@@ -15,6 +16,7 @@ use crate::passes::estimate_size::estimate_bytes;
 use crate::{CodegenError, Lowered, Options, lower};
 use sink::{Folder, Memory, Sink};
 
+pub use capi::generate_capi_to;
 pub use sink::MANIFEST;
 
 /// Size of one compiled predictor.
