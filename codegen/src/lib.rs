@@ -10,6 +10,7 @@
 
 mod emit;
 mod error;
+pub mod import;
 mod lower;
 mod options;
 mod package;

@@ -18,7 +18,7 @@ use enerinfer_codegen::{
                   Exit codes: 0 done, 1 failed, 2 bad usage or bad input."
 )]
 struct Args {
-    /// The bundle that `train` wrote
+    /// The bundle that `train` wrote, or a `.json` file that names forests trained elsewhere
     bundle: PathBuf,
     /// Folder of the crate; replaced if it is a generated crate, else it must not exist
     #[arg(long, value_name = "DIR")]
@@ -54,7 +54,10 @@ fn main() -> ExitCode {
 }
 
 fn run(args: &Args) -> anyhow::Result<()> {
-    let bundle = Bundle::read(&args.bundle)?;
+    let bundle = match args.bundle.extension() {
+        Some(extension) if extension == "json" => import_bundle(&args.bundle)?,
+        _ => Bundle::read(&args.bundle)?,
+    };
     let options = Options {
         max_nodes: args.max_nodes,
         flash_budget: args.flash_budget.map(|kib| kib.saturating_mul(1024)),
