@@ -6,6 +6,7 @@ use std::process::ExitCode;
 use anyhow::Context as _;
 use clap::Parser;
 use enerinfer_artifacts::Bundle;
+use enerinfer_codegen::import::import_bundle;
 use enerinfer_codegen::{
     CodegenError, DEFAULT_MAX_NODES, Lowered, Options, generate_capi_to, generate_to, sizes,
 };

@@ -20,7 +20,7 @@ use enerinfer_artifacts::{Feature, Forest, Node};
 #[non_exhaustive]
 pub enum ImportError {
     /// The text is not in the format.
-    #[error("not a {format} dump: {reason}")]
+    #[error("{format}: {reason}")]
     Format {
         /// The expected format.
         format: &'static str,

@@ -55,7 +55,7 @@ pub fn import_bundle(path: &Path) -> Result<Bundle, ImportError> {
     };
     let text = read(path)?;
     let spec: Spec = serde_json::from_str(&text).map_err(|e| ImportError::Format {
-        format: "import",
+        format: "forest import",
         reason: format!("{}: {e}", path.display()),
     })?;
     let folder = path.parent().unwrap_or(Path::new("."));
