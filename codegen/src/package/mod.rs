@@ -1,6 +1,7 @@
 //! From a bundle to the folder of the generated crate.
 
 mod destination;
+mod capi;
 mod readme;
 mod runtime_core;
 mod sink;
@@ -17,6 +18,7 @@ use crate::{CodegenError, Lowered, Options, lower};
 use sink::{Folder, Memory, Sink};
 
 pub use destination::check_destination;
+pub use capi::generate_capi_to;
 pub use sink::MANIFEST;
 
 /// Size of one compiled predictor.

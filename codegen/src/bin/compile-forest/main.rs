@@ -11,7 +11,10 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use enerinfer_artifacts::Bundle;
-use enerinfer_codegen::{DEFAULT_MAX_NODES, Options, check_destination, generate_to, sizes};
+use enerinfer_codegen::import::import_bundle;
+use enerinfer_codegen::{
+    DEFAULT_MAX_NODES, Options, check_destination, generate_capi_to, generate_to, sizes,
+};
 
 use failure::Failure;
 
@@ -29,15 +32,22 @@ Examples:
                                        … and write the lowered forests to ir/peak.json etc.
   compile-forest out/orin/bundle.enerinfer --out enerinfer-runtime --flash-budget 64
                                        prune trees until the predictors fit 64 KiB
+  compile-forest out/orin/bundle.enerinfer --out enerinfer-runtime --capi enerinfer-runtime-capi
+                                       … and the crate of the C API
+  compile-forest forests.json --out enerinfer-runtime
+                                       compile forests of scikit-learn or LightGBM
 
 Exit codes: 0 done, 1 failed, 2 bad usage or bad input."
 )]
 struct Args {
-    /// The bundle that `train` wrote
+    /// The bundle that `train` wrote, or a `.json` file that names forests trained elsewhere
     bundle: PathBuf,
     /// Folder of the crate: new, empty, or a generated crate without changes, which is replaced
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
+    /// Also write the crate of the C API; it refers to the crate in --out
+    #[arg(long, value_name = "DIR")]
+    capi: Option<PathBuf>,
     /// Print what every pass did
     #[arg(long)]
     explain: bool,
@@ -84,6 +94,9 @@ fn print(text: &str) -> Result<(), Failure> {
 /// Does the work, after everything that can be refused; returns what goes to stdout.
 fn run(args: &Args) -> Result<String, Failure> {
     check_destination(&args.out)?;
+    if let Some(folder) = &args.capi {
+        check_destination(folder)?;
+    }
     if let Some(folder) = &args.dump_ir {
         dump::check(folder, &args.out)?;
     }
@@ -91,6 +104,11 @@ fn run(args: &Args) -> Result<String, Failure> {
     let options =
         Options { max_nodes: args.max_nodes, flash_budget: args.flash_budget.map(|kib| kib << 10) };
     let lowered = generate_to(&bundle, &options, &args.out)?;
+    if let Some(folder) = &args.capi {
+        let runtime = std::path::absolute(&args.out)
+            .map_err(|e| Failure::Failed(format!("{}: {e}", args.out.display())))?;
+        generate_capi_to(&bundle, &runtime, folder)?;
+    }
     if let Some(folder) = &args.dump_ir {
         dump::write(&lowered, folder)?;
     }
@@ -123,6 +141,9 @@ fn read(args: &Args) -> Result<Bundle, Failure> {
         if !metadata.is_file() {
             return Err(Failure::Input(format!("{}: is not a regular file", path.display())));
         }
+    }
+    if path.extension().is_some_and(|extension| extension == "json") {
+        return import_bundle(path).map_err(|e| Failure::Input(failure::with_causes(&e)));
     }
     Bundle::read(path).map_err(|e| Failure::Input(failure::with_causes(&e)))
 }
