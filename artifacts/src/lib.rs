@@ -11,6 +11,7 @@ mod bundle;
 mod error;
 mod feature;
 mod forest;
+mod int_thermal;
 mod point;
 mod predictor;
 pub mod record;
@@ -22,11 +23,12 @@ pub use bundle::{
 pub use error::Error;
 pub use feature::{Feature, ShapeDims};
 pub use forest::{Forest, ForestStats, MAX_NODES, MAX_TREES, Node};
+pub use int_thermal::{IntThermalModel, THERMAL_WINDOW};
 pub use point::{ClockTables, MAX_LEVELS, MAX_POINTS, OperatingPoint};
 pub use predictor::{
     Domain, IntPredictor, Normaliser, Predictor, SCALE_ONE, Target, inputs, throughput_utok_per_s,
 };
-pub use write::write_atomic;
+pub use write::{write_atomic, write_atomic_with};
 
 /// BLAKE3 of `bytes` in hex: the digest used for inputs and outputs throughout.
 pub fn digest(bytes: &[u8]) -> String {

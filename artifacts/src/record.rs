@@ -8,6 +8,7 @@
 //! anything else is a new [`SCHEMA_VERSION`].
 
 use std::collections::BTreeMap;
+use std::io::Read as _;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -74,6 +75,38 @@ pub struct Details {
     pub thermal: Option<ThermalAccuracy>,
     /// Sessions of controllers on a simulated device.
     pub closed_loop: Vec<ClosedLoopRun>,
+    /// What predicting `peak · scale` instead of throughput directly buys, per family.
+    pub designs: Vec<DesignScore>,
+    /// The paper's inputs against the derived ones, per target.
+    pub feature_sets: Vec<FeatureSetScore>,
+}
+
+/// Held-out throughput MAPE of one family in both designs (EnerInfer §4.2).
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct DesignScore {
+    /// Learner family.
+    pub family: String,
+    /// `peak · scale`, each by the family's best trial, %.
+    pub disaggregated_mape_percent: Option<f64>,
+    /// Throughput directly, by the family's best trial, %.
+    pub monolithic_mape_percent: Option<f64>,
+    /// What the paper publishes for the family (model selection on its own data), %.
+    pub published_mape_percent: Option<f64>,
+}
+
+/// One target learnt from two sets of inputs with the same hyper-parameters.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct FeatureSetScore {
+    /// The target.
+    pub target: Target,
+    /// Learner family.
+    pub family: String,
+    /// Cross-validated MAPE from the paper's inputs, %.
+    pub paper_cv_mape_percent: Option<f64>,
+    /// Cross-validated MAPE from the derived inputs, %.
+    pub derived_cv_mape_percent: Option<f64>,
 }
 
 /// Shape of a held-out model.
@@ -286,6 +319,11 @@ pub struct Regret {
     pub reachable_models: u32,
     /// Of these, models whose chosen point misses it (before feedback).
     pub violations: u32,
+    /// Mean efficiency lost against the best without noise, %; simulated data only. The measured
+    /// best of many operating points owes part of its lead to noise, so even perfect predictions
+    /// lose against it.
+    #[serde(default)]
+    pub mean_percent_noiseless: Option<f64>,
 }
 
 /// One held-out row.
@@ -428,14 +466,17 @@ impl Record {
 
     /// Reads a record file.
     pub fn read(path: &Path) -> Result<Self, Error> {
-        let bytes = std::fs::metadata(path).map_err(|e| Error::io(path, e))?.len();
-        if bytes > MAX_RECORD {
+        let mut text = String::new();
+        // The length of the file is not asked: a device or pipe has none.
+        std::fs::File::open(path)
+            .and_then(|file| file.take(MAX_RECORD + 1).read_to_string(&mut text))
+            .map_err(|e| Error::io(path, e))?;
+        if text.len() as u64 > MAX_RECORD {
             return Err(Error::invalid(format!(
-                "{}: {bytes} bytes; a record has at most {MAX_RECORD}",
+                "{}: a record has at most {MAX_RECORD} bytes",
                 path.display()
             )));
         }
-        let text = std::fs::read_to_string(path).map_err(|e| Error::io(path, e))?;
         Self::from_json(&text).map_err(|e| Error::invalid(format!("{}: {e}", path.display())))
     }
 }

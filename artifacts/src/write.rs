@@ -1,6 +1,7 @@
 //! Writing files so that a reader never sees half of one.
 
-use std::io::Write as _;
+use std::fs::File;
+use std::io::{self, Write as _};
 use std::path::Path;
 
 use crate::Error;
@@ -8,6 +9,15 @@ use crate::Error;
 /// Writes `bytes` to a temporary file beside `path`, flushes it to disk, and renames it over
 /// `path`. On failure `path` is as it was.
 pub fn write_atomic(path: &Path, bytes: &[u8]) -> Result<(), Error> {
+    write_atomic_with(path, |file| file.write_all(bytes))
+}
+
+/// [`write_atomic`] for content that is too large to be held in memory: `fill` writes it to the
+/// temporary file.
+pub fn write_atomic_with(
+    path: &Path,
+    fill: impl FnOnce(&mut File) -> io::Result<()>,
+) -> Result<(), Error> {
     let folder = match path.parent() {
         Some(p) if !p.as_os_str().is_empty() => p,
         _ => Path::new("."),
@@ -20,7 +30,7 @@ pub fn write_atomic(path: &Path, bytes: &[u8]) -> Result<(), Error> {
         builder.permissions(std::fs::Permissions::from_mode(0o644));
     }
     let mut file = builder.tempfile_in(folder).map_err(|e| Error::io(path, e))?;
-    file.write_all(bytes).map_err(|e| Error::io(path, e))?;
+    fill(file.as_file_mut()).map_err(|e| Error::io(path, e))?;
     file.as_file().sync_all().map_err(|e| Error::io(path, e))?;
     file.persist(path).map_err(|e| Error::io(path, e.error))?;
     Ok(())

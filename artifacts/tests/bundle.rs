@@ -1,5 +1,7 @@
 //! The bundle file: exact round trips, and one clear error for every kind of damage.
 
+#![allow(clippy::unwrap_used)] // a test's way to fail
+
 use enerinfer_artifacts::{
     Accuracy, Bundle, ClockTables, Domain, Feature, Forest, Node, Normaliser, PlatformId,
     Predictor, Provenance, ShapeDims, Target,

@@ -19,4 +19,4 @@ pub use error::CodegenError;
 pub use lower::{Lowered, PassEffect, lower};
 pub use options::{DEFAULT_MAX_NODES, Options};
 pub use package::{GeneratedCrate, MANIFEST, PredictorSize, generate, generate_to, sizes};
-pub use passes::estimate_size::estimate_bytes;
+pub use passes::estimate_size::{estimate_bytes, estimate_bytes_of};

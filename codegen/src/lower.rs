@@ -1,6 +1,6 @@
 //! The pipeline of passes from a bundle to integer predictors.
 
-use enerinfer_artifacts::{Bundle, ClockTables, Forest, IntPredictor, Node, Predictor, Target};
+use enerinfer_artifacts::{Bundle, Forest, IntPredictor, Node, Predictor, Target};
 use serde::Serialize;
 
 use crate::passes::drop_unreachable::drop_unreachable;
@@ -50,9 +50,13 @@ impl Lowered {
 /// Validates the bundle and lowers its predictors for the device.
 pub fn lower(bundle: &Bundle, options: &Options) -> Result<Lowered, CodegenError> {
     bundle.validate()?;
+    if let Some(thermal) = &bundle.thermal {
+        // Checked here, where it can be refused with its reason.
+        thermal.to_int()?;
+    }
     let mut lowered = Lowered { predictors: Vec::new(), steps: Vec::new() };
     for predictor in Target::COMPILED.iter().filter_map(|&t| bundle.predictor(t)) {
-        let int = lower_predictor(predictor, &bundle.clocks, &mut lowered.steps)?;
+        let int = lower_predictor(predictor, bundle, &mut lowered.steps)?;
         lowered.predictors.push(int);
     }
     check_size(&lowered, options)?;
@@ -61,7 +65,7 @@ pub fn lower(bundle: &Bundle, options: &Options) -> Result<Lowered, CodegenError
 
 fn lower_predictor(
     predictor: &Predictor,
-    clocks: &ClockTables,
+    bundle: &Bundle,
     steps: &mut Vec<PassEffect>,
 ) -> Result<IntPredictor, CodegenError> {
     let mut log = |name, before: (u64, u64), after: (u64, u64), est_bytes, error_bound| {
@@ -84,9 +88,10 @@ fn lower_predictor(
         estimate_bytes(&merged),
         0.0,
     );
-    let reachable = drop_unreachable(&merged, clocks);
+    let reachable = drop_unreachable(&merged, &bundle.clocks);
     log("drop unreachable", counts(&merged), counts(&reachable), estimate_bytes(&reachable), 0.0);
-    let quantised = quantise(&Predictor { forest: reachable.clone(), ..predictor.clone() })?;
+    let quantised =
+        quantise(&Predictor { forest: reachable.clone(), ..predictor.clone() }, bundle)?;
     let mut int = quantised.predictor;
     log(
         "quantise",

@@ -1,5 +1,5 @@
 //! What is measured, and on what: LLM shapes, the survey of real LLMs, the sampler of synthetic
-//! shapes, platforms, and the measurement table.
+//! shapes, readers and writers of model files, platforms, and the measurement table.
 //!
 //! ```
 //! use enerinfer_datasets::{MeasurementTable, WeightFormat, sampler, survey};
@@ -19,11 +19,14 @@
 //! ```
 
 mod choice;
+mod ggml;
 mod platform;
 pub mod sampler;
 mod shape;
+mod shape_file;
 mod sheet;
 pub mod survey;
+pub mod synthesize;
 mod table;
 mod table_error;
 mod table_read;
@@ -33,5 +36,9 @@ mod table_write;
 pub use choice::{ChoiceModel, ChoicePoint, ChoiceTable};
 pub use platform::{OperatingPoint, Platform};
 pub use shape::{Gemv, GemvOp, LlmShape, ShapeError, ShapeSpec, WeightFormat};
+pub use shape_file::{
+    LatentAttention, MoeFields, NoShape, PerLayer, ReadShape, ShapeFault, ShapeFields,
+    ShapeFileError, describe, read_shape,
+};
 pub use table::{MeasurementTable, Model, Row, Source, Workload};
 pub use table_error::{TableError, Warning};

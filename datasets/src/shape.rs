@@ -51,10 +51,10 @@ pub struct ShapeError {
     pub message: String,
 }
 
-const MAX_LAYERS: u32 = 1024;
-const MAX_WIDTH: u32 = 1 << 20;
+pub(crate) const MAX_LAYERS: u32 = 1024;
+pub(crate) const MAX_WIDTH: u32 = 1 << 20;
 const MAX_VOCAB: u32 = 1 << 24;
-const MAX_EXPERTS: u32 = 4096;
+pub(crate) const MAX_EXPERTS: u32 = 4096;
 
 impl LlmShape {
     /// Checks the rules of a decoder-only transformer.

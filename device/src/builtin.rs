@@ -2,29 +2,44 @@
 
 use crate::DeviceError;
 
-const NAMES: &[&str] = &["orin", "h_phone"];
+/// Embeds the platform file and the published figures of each name.
+macro_rules! builtin {
+    ($($name:literal),+ $(,)?) => {
+        const NAMES: &[&str] = &[$($name),+];
+
+        /// The platform file of a built-in device.
+        pub(crate) fn text(name: &str) -> Result<&'static str, DeviceError> {
+            match name {
+                $($name => Ok(include_str!(concat!("../platforms/", $name, ".toml"))),)+
+                _ => Err(unknown(name)),
+            }
+        }
+
+        /// The published figures of a built-in device, as CSV.
+        pub(crate) fn published(name: &str) -> Result<&'static str, DeviceError> {
+            match name {
+                $($name => Ok(include_str!(concat!("../published/", $name, ".csv"))),)+
+                _ => Err(unknown(name)),
+            }
+        }
+    };
+}
+
+builtin!(
+    "orin",
+    "orin_nano",
+    "xavier",
+    "thor",
+    "h_phone",
+    "m_phone",
+    "laptop",
+    "board",
+    "board_gpu",
+);
 
 /// Names of the built-in devices.
 pub fn names() -> &'static [&'static str] {
     NAMES
-}
-
-/// The platform file of a built-in device.
-pub(crate) fn text(name: &str) -> Result<&'static str, DeviceError> {
-    match name {
-        "orin" => Ok(include_str!("../platforms/orin.toml")),
-        "h_phone" => Ok(include_str!("../platforms/h_phone.toml")),
-        _ => Err(unknown(name)),
-    }
-}
-
-/// The published figures of a built-in device, as CSV.
-pub(crate) fn published(name: &str) -> Result<&'static str, DeviceError> {
-    match name {
-        "orin" => Ok(include_str!("../published/orin.csv")),
-        "h_phone" => Ok(include_str!("../published/h_phone.csv")),
-        _ => Err(unknown(name)),
-    }
 }
 
 fn unknown(name: &str) -> DeviceError {

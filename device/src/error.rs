@@ -24,9 +24,15 @@ pub enum DeviceError {
         /// Formats of the platform.
         known: Vec<String>,
     },
-    /// A platform file breaks the syntax or a rule.
+    /// Nothing is fitted for this platform.
+    #[error("platform `{platform}` has no calibration: nothing published to fit its parameters to")]
+    NoRecipe {
+        /// The platform.
+        platform: String,
+    },
+    /// A platform file or a table of published figures breaks the syntax or a rule.
     #[error("{file}:{line}: {message}")]
-    PlatformFile {
+    DataFile {
         /// Display name of the file.
         file: String,
         /// Line, from 1.

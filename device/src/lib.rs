@@ -20,11 +20,13 @@
 //! ```
 
 mod builtin;
+pub mod calibrate;
 mod error;
 mod layout;
 mod model;
 mod noise;
 mod parameters;
+mod policy;
 pub mod published;
 mod simulated;
 
@@ -32,4 +34,5 @@ pub use builtin::names;
 pub use error::DeviceError;
 pub use model::Decode;
 pub use noise::Noise;
+pub use policy::Policy;
 pub use simulated::SimulatedDevice;

@@ -17,12 +17,14 @@
 //!
 //! ```text
 //! P     = a(i_mem) + e·bytes/s + P_acc
-//! P_acc = busy(i_acc)·(u + κ·(1 − u)) + w·weights/s·v(i_acc)²
+//! P_acc = busy(i_acc)·(u + σ·s + κ·(1 − u − s)) + w·weights/s·v(i_acc)²
 //! ```
 //!
-//! where `u` is the share of `t_acc` in the time per token, `κ` the idle fraction, `w` the
-//! energy of dequantising and multiplying one weight of the format at the highest clock and `v`
-//! the voltage relative to the highest clock's.
+//! where `u + s` is the share of `t_acc` in the time per token, `u` of it spent on weights and
+//! `s` on ramps, rows and padding; `σ` and `κ` are the fractions of busy power while stalled
+//! there and while waiting for memory or launches; `w` is the energy of dequantising and
+//! multiplying one weight of the format at the highest clock and `v` the voltage relative to the
+//! highest clock's. With `σ = 1` this is the form that EnerInfer's Figure 4 led us to.
 
 use enerinfer_datasets::{LlmShape, OperatingPoint, WeightFormat};
 
@@ -60,7 +62,7 @@ pub(crate) fn decode(
     let bytes_per_s = parameters.bandwidth_gb_per_s[mem] * 1e9;
     let cycles_per_s = parameters.effective_mhz[accel] * 1e6;
 
-    let (mut token_s, mut busy_s, mut bytes, mut weights) = (0.0, 0.0, 0.0, 0.0);
+    let (mut token_s, mut accel_total_s, mut bytes, mut weights) = (0.0, 0.0, 0.0, 0.0);
     for gemv in shape.gemvs() {
         let rows = padded(gemv.outputs, parameters.tile_rows);
         let columns = padded(gemv.inputs, of_format.tile_columns);
@@ -76,16 +78,21 @@ pub(crate) fn decode(
             * (columns / of_format.weights_per_cycle + parameters.row_cycles)
             / cycles_per_s;
         token_s += count * (p_norm(memory_s, accel_s, p) + parameters.launch_us * 1e-6);
-        busy_s += count * accel_s;
+        accel_total_s += count * accel_s;
         // Padding takes time, as its lanes wait for the others, but no energy of access.
         let real = count * f64::from(gemv.outputs) * f64::from(gemv.inputs);
         bytes += real * bytes_per_weight;
         weights += real;
     }
 
-    let busy = busy_s / token_s;
+    let weights_s = weights / of_format.weights_per_cycle / cycles_per_s;
+    let busy = weights_s / token_s;
+    let stalled = (accel_total_s - weights_s) / token_s;
+    let activity = busy
+        + parameters.stall_fraction * stalled
+        + parameters.idle_fraction * (1.0 - busy - stalled).max(0.0);
     let voltage = parameters.relative_voltage[accel];
-    let accel_power_w = parameters.busy_w[accel] * (busy + parameters.idle_fraction * (1.0 - busy))
+    let accel_power_w = parameters.busy_w[accel] * activity
         + of_format.pj_per_weight * 1e-12 * weights / token_s * voltage * voltage;
     let memory_power_w =
         parameters.background_w[mem] + parameters.access_pj_per_byte * 1e-12 * bytes / token_s;

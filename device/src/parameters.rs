@@ -39,6 +39,8 @@ pub(crate) struct Parameters {
     pub(crate) access_pj_per_byte: f64,
     /// Accelerator power at full utilisation per level, W.
     pub(crate) busy_w: Vec<f64>,
+    /// Accelerator power in ramps, row overheads and padding, as a fraction of `busy_w`.
+    pub(crate) stall_fraction: f64,
     /// Accelerator power when waiting, as a fraction of `busy_w`.
     pub(crate) idle_fraction: f64,
     /// Voltage per accelerator level relative to the highest.
@@ -57,7 +59,7 @@ pub(crate) struct FormatParameters {
 }
 
 /// A checked platform file.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) struct PlatformFile {
     pub(crate) name: String,
     pub(crate) description: String,
@@ -125,6 +127,7 @@ struct RawAccelerator {
     ramp_rows: Sourced<f64>,
     row_cycles: Sourced<f64>,
     busy_w: Sourced<Vec<f64>>,
+    stall_fraction: Sourced<f64>,
     idle_fraction: Sourced<f64>,
     relative_voltage: Sourced<Vec<f64>>,
 }
@@ -185,6 +188,7 @@ pub(crate) fn parse(text: &str, display_name: &str) -> Result<PlatformFile, Devi
             1e6,
         )?,
         busy_w: check.levels("busy_w", &accel.busy_w, accel_levels)?,
+        stall_fraction: check.number("stall_fraction", &accel.stall_fraction, 0.0, 1.0)?,
         idle_fraction: check.number("idle_fraction", &accel.idle_fraction, 0.0, 1.0)?,
         relative_voltage: check.levels(
             "relative_voltage",
@@ -239,7 +243,7 @@ struct Check<'a> {
 impl Check<'_> {
     fn fault(&self, span: Range<usize>, message: String) -> DeviceError {
         let before = &self.text.as_bytes()[..span.start.min(self.text.len())];
-        DeviceError::PlatformFile {
+        DeviceError::DataFile {
             file: self.display_name.to_owned(),
             line: 1 + before.iter().filter(|b| **b == b'\n').count(),
             message,

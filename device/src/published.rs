@@ -1,11 +1,12 @@
 //! Published figures that the simulated devices answer to.
 
-use enerinfer_datasets::{LlmShape, OperatingPoint, ShapeSpec, WeightFormat};
+use enerinfer_datasets::{LlmShape, OperatingPoint, WeightFormat, survey};
 use serde::Deserialize;
 
-use crate::{DeviceError, SimulatedDevice};
+use crate::policy::Policy;
+use crate::{Decode, DeviceError, SimulatedDevice, builtin};
 
-const MODELS: &str = include_str!("../published/models.csv");
+const TABLE_2: &str = include_str!("../published/table2.csv");
 
 /// What a published figure measures.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -44,7 +45,7 @@ impl Quantity {
 /// One published figure of a platform.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Figure {
-    /// Model name.
+    /// Model name, as in the survey.
     pub model: String,
     /// Model shape.
     pub shape: LlmShape,
@@ -81,18 +82,79 @@ impl Figure {
     }
 }
 
-#[derive(Deserialize)]
-struct ModelRecord {
-    model: String,
-    layers: u32,
-    hidden: u32,
-    heads: u32,
-    kv_heads: u32,
-    head_dim: u32,
-    ffn: u32,
-    vocab: u32,
-    gated: bool,
-    tied: bool,
+/// A published figure beside its simulation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Comparison {
+    /// The published figure.
+    pub figure: Figure,
+    /// The simulated value, in the figure's unit.
+    pub simulated: f64,
+}
+
+impl Comparison {
+    /// Error of the simulation, in percent of the published value.
+    pub fn error_percent(&self) -> f64 {
+        100.0 * (self.simulated / self.figure.value - 1.0)
+    }
+}
+
+/// All published figures of a built-in platform beside their simulation.
+///
+/// # Errors
+/// The platform is unknown.
+pub fn compare(platform: &str) -> Result<Vec<Comparison>, DeviceError> {
+    figures(platform)?
+        .into_iter()
+        .map(|figure| {
+            let device = SimulatedDevice::builtin(platform, Some(figure.format))?;
+            Ok(Comparison { simulated: figure.simulate(&device), figure })
+        })
+        .collect()
+}
+
+/// Mean absolute error of a built-in platform against its published figures, in percent.
+///
+/// # Errors
+/// The platform is unknown.
+pub fn mean_error_percent(platform: &str) -> Result<f64, DeviceError> {
+    let comparisons = compare(platform)?;
+    let total: f64 = comparisons.iter().map(|c| c.error_percent().abs()).sum();
+    Ok(total / comparisons.len().max(1) as f64)
+}
+
+/// A row of EnerInfer's Table 2: what a policy reaches for a QoE.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PolicyRow {
+    /// Model name, as in the survey.
+    pub model: String,
+    /// Model shape.
+    pub shape: LlmShape,
+    /// Weight format.
+    pub format: WeightFormat,
+    /// The policy.
+    pub policy: Policy,
+    /// Throughput that the user needs, tokens/s.
+    pub qoe_tok_per_s: f64,
+    /// Published throughput, tokens/s.
+    pub throughput_tok_per_s: f64,
+    /// Published efficiency, tokens/J.
+    pub efficiency_tok_per_j: f64,
+    /// Published efficiency relative to the default's, in percent above it.
+    pub gain_percent: f64,
+}
+
+impl PolicyRow {
+    /// The operating point that the policy chooses on a noiseless table, its gain over the
+    /// highest clocks in percent, and what it reaches; none if no point is fast enough.
+    pub fn simulate(
+        &self,
+        table: &[(OperatingPoint, Decode)],
+    ) -> Option<(OperatingPoint, f64, Decode)> {
+        let (point, decode) = self.policy.choose(table, self.qoe_tok_per_s)?;
+        let (_, highest) = table.last()?;
+        let gain = decode.efficiency_tok_per_j() / highest.efficiency_tok_per_j() - 1.0;
+        Some((point, 100.0 * gain, decode))
+    }
 }
 
 #[derive(Deserialize)]
@@ -107,63 +169,90 @@ struct FigureRecord {
     source: String,
 }
 
-/// The shapes that published figures speak of, by name.
-///
-/// # Panics
-/// Never: the embedded file is checked by a test.
-pub fn models() -> Vec<(String, LlmShape)> {
-    records::<ModelRecord>(MODELS)
-        .into_iter()
-        .map(|m| {
-            let spec = ShapeSpec {
-                layers: m.layers,
-                hidden: m.hidden,
-                heads: m.heads,
-                kv_heads: m.kv_heads,
-                head_dim: Some(m.head_dim),
-                ffn: m.ffn,
-                vocab: m.vocab,
-                gated: Some(m.gated),
-                tied: Some(m.tied),
-                ..ShapeSpec::default()
-            };
-            let shape = LlmShape::new(spec).expect("embedded shapes are checked by a test");
-            (m.model, shape)
-        })
-        .collect()
+#[derive(Deserialize)]
+struct PolicyRecord {
+    platform: String,
+    model: String,
+    format: String,
+    policy: Policy,
+    qoe_tok_per_s: f64,
+    throughput_tok_per_s: f64,
+    efficiency_tok_per_j: f64,
+    gain_percent: f64,
 }
 
 /// The published figures of a built-in platform.
 ///
 /// # Errors
-/// The platform is unknown.
+/// The platform is unknown. The embedded tables themselves are held sound by a test.
 pub fn figures(platform: &str) -> Result<Vec<Figure>, DeviceError> {
-    let text = crate::builtin::published(platform)?;
-    let models = models();
-    let figures = records::<FigureRecord>(text)
+    let file = format!("published/{platform}.csv");
+    records::<FigureRecord>(builtin::published(platform)?, &file)?
         .into_iter()
-        .map(|f| {
-            let shape = models.iter().find(|(name, _)| *name == f.model).map(|(_, shape)| *shape);
-            Figure {
-                shape: shape.expect("every model of the embedded figures is in models.csv"),
-                format: WeightFormat::parse(&f.format).expect("embedded formats are known"),
+        .map(|(line, f)| {
+            Ok(Figure {
+                shape: shape(&file, line, &f.model)?,
+                format: format_of(&file, line, &f.format)?,
                 point: OperatingPoint { mem: f.mem_level, accel: f.accel_level },
                 model: f.model,
                 quantity: f.quantity,
                 value: f.value,
                 tolerance_percent: f.tolerance_percent,
                 source: f.source,
-            }
+            })
         })
-        .collect();
-    Ok(figures)
+        .collect()
 }
 
-fn records<T: serde::de::DeserializeOwned>(text: &str) -> Vec<T> {
+/// The rows of EnerInfer's Table 2 of a platform; none if the table does not have it.
+///
+/// # Errors
+/// None for the embedded table: it is held sound by a test.
+pub fn policy_rows(platform: &str) -> Result<Vec<PolicyRow>, DeviceError> {
+    let file = "published/table2.csv";
+    records::<PolicyRecord>(TABLE_2, file)?
+        .into_iter()
+        .filter(|(_, r)| r.platform == platform)
+        .map(|(line, r)| {
+            Ok(PolicyRow {
+                shape: shape(file, line, &r.model)?,
+                format: format_of(file, line, &r.format)?,
+                model: r.model,
+                policy: r.policy,
+                qoe_tok_per_s: r.qoe_tok_per_s,
+                throughput_tok_per_s: r.throughput_tok_per_s,
+                efficiency_tok_per_j: r.efficiency_tok_per_j,
+                gain_percent: r.gain_percent,
+            })
+        })
+        .collect()
+}
+
+/// Records with their lines.
+fn records<T: serde::de::DeserializeOwned>(
+    text: &str,
+    file: &str,
+) -> Result<Vec<(usize, T)>, DeviceError> {
     csv::Reader::from_reader(text.as_bytes())
         .into_deserialize()
-        .collect::<Result<_, _>>()
-        .expect("embedded tables are checked by a test")
+        .zip(2..)
+        .map(|(record, line)| Ok((line, record.map_err(|e| fault(file, line, e.to_string()))?)))
+        .collect()
+}
+
+fn shape(file: &str, line: usize, model: &str) -> Result<LlmShape, DeviceError> {
+    survey::find(model)
+        .map(|m| m.shape)
+        .ok_or_else(|| fault(file, line, format!("model `{model}` is not in the survey")))
+}
+
+fn format_of(file: &str, line: usize, name: &str) -> Result<WeightFormat, DeviceError> {
+    WeightFormat::parse(name)
+        .ok_or_else(|| fault(file, line, format!("unknown weight format `{name}`")))
+}
+
+fn fault(file: &str, line: usize, message: String) -> DeviceError {
+    DeviceError::DataFile { file: file.to_owned(), line, message }
 }
 
 #[cfg(test)]
@@ -172,15 +261,15 @@ mod tests {
 
     #[test]
     fn embedded_tables_are_sound() {
-        assert!(models().len() > 10);
         for platform in crate::names() {
-            let clocks =
-                SimulatedDevice::builtin(platform, None).unwrap().platform().clocks.clone();
+            let device = SimulatedDevice::builtin(platform, None).unwrap();
+            let clocks = &device.platform().clocks;
             for figure in figures(platform).unwrap() {
                 assert!(usize::from(figure.point.mem) < clocks.mem_khz.len(), "{figure:?}");
                 assert!(usize::from(figure.point.accel) < clocks.accel_khz.len(), "{figure:?}");
                 assert!(figure.value > 0.0 && figure.tolerance_percent > 0.0, "{figure:?}");
             }
+            policy_rows(platform).unwrap();
         }
     }
 }

@@ -6,7 +6,7 @@ use enerinfer_datasets::{
 };
 
 use crate::model::{self, Decode};
-use crate::parameters::{FormatParameters, Parameters};
+use crate::parameters::{FormatParameters, Parameters, PlatformFile};
 use crate::{DeviceError, Noise, builtin, parameters};
 
 /// Tokens behind one simulated measurement.
@@ -42,22 +42,25 @@ impl SimulatedDevice {
     ) -> Result<Self, DeviceError> {
         let file = parameters::parse(text, display_name)?;
         let format = format.unwrap_or(file.default_format);
-        let Some(of_format) = file.formats.get(&format).cloned() else {
-            return Err(DeviceError::UnknownFormat {
-                platform: file.name,
-                format: format.name().to_owned(),
-                known: file.formats.keys().map(|f| f.name().to_owned()).collect(),
-            });
-        };
+        Self::of_file(&file, format).ok_or_else(|| DeviceError::UnknownFormat {
+            platform: file.name.clone(),
+            format: format.name().to_owned(),
+            known: file.formats.keys().map(|f| f.name().to_owned()).collect(),
+        })
+    }
+
+    /// A device of a checked file; none if the file does not have the format.
+    pub(crate) fn of_file(file: &PlatformFile, format: WeightFormat) -> Option<Self> {
+        let of_format = file.formats.get(&format)?.clone();
         let platform = Platform {
-            name: file.name,
-            description: file.description,
-            engine: file.engine,
+            name: file.name.clone(),
+            description: file.description.clone(),
+            engine: file.engine.clone(),
             format,
-            power_domain: file.power_domain,
-            clocks: file.clocks,
+            power_domain: file.power_domain.clone(),
+            clocks: file.clocks.clone(),
         };
-        Ok(SimulatedDevice { platform, parameters: file.parameters, of_format })
+        Some(SimulatedDevice { platform, parameters: file.parameters.clone(), of_format })
     }
 
     /// The weight formats of a built-in device, its default first.
@@ -78,6 +81,12 @@ impl SimulatedDevice {
     /// Decodes without noise. The point must be inside the platform's clock tables.
     pub fn decode(&self, shape: &LlmShape, point: OperatingPoint) -> Decode {
         model::decode(&self.parameters, self.platform.format, &self.of_format, shape, point)
+    }
+
+    /// Decodes at every operating point, in the order of the platform's clock tables.
+    pub fn decode_all(&self, shape: &LlmShape) -> Vec<(OperatingPoint, Decode)> {
+        let points = self.platform.clocks.points();
+        points.map(|point| (point, self.decode(shape, point))).collect()
     }
 
     /// Whether weights and the key/value cache of 4096 tokens (16 bit) fit the memory that the

@@ -27,6 +27,17 @@ pub(crate) fn bootstrap(tree_seed: u64, n: usize, draws: usize, times: &mut Vec<
     }
 }
 
+/// Marks `draws` of `n` rows, drawn without replacement (selection sampling, Knuth's algorithm S).
+pub(crate) fn subsample<R: Rng>(rng: &mut R, n: usize, draws: usize, times: &mut Vec<u32>) {
+    times.clear();
+    let mut left = draws;
+    for i in 0..n {
+        let take = below(rng, n - i) < left;
+        left -= usize::from(take);
+        times.push(u32::from(take));
+    }
+}
+
 /// Seed of a node. It depends on the way from the root alone, not on the order in which nodes
 /// are grown, so a depth limit changes nothing above it.
 #[derive(Clone, Copy, Debug)]
@@ -63,6 +74,21 @@ mod tests {
             assert!(!samples.contains(&times));
             samples.push(times);
         }
+    }
+
+    #[test]
+    fn a_subsample_has_its_size_and_reaches_every_row() {
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(2);
+        let mut seen = [0; 10];
+        for draws in 0..=10 {
+            for _ in 0..30 {
+                let mut times = Vec::new();
+                subsample(&mut rng, 10, draws, &mut times);
+                assert_eq!(times.iter().sum::<u32>() as usize, draws);
+                seen.iter_mut().zip(&times).for_each(|(s, t)| *s += t);
+            }
+        }
+        assert!(seen.iter().all(|&s| s > 100), "{seen:?}");
     }
 
     #[test]

@@ -87,10 +87,16 @@ pub enum LearnError {
     /// A dataset's feature name that the schema does not know.
     #[error("feature name `{0}` is not in the schema; name the columns as `Feature::name` does")]
     UnknownFeature(String),
+    /// A fit whose numbers left the finite range or whose equations have no stable solution.
+    #[error("the {0} fit diverged; choose other hyper-parameters")]
+    Diverged(&'static str),
     /// The finished forest breaks a rule of the IR.
     #[error(transparent)]
     Artifact(#[from] enerinfer_artifacts::Error),
     /// An error of linfa itself.
     #[error(transparent)]
     Linfa(#[from] linfa::Error),
+    /// The results of a search could not be kept.
+    #[error("the search was stopped: its results could not be kept")]
+    Store,
 }

@@ -20,6 +20,14 @@ pub(crate) struct Sum {
     target: i64,
 }
 
+impl Sum {
+    /// Whether no row was added.
+    #[inline(always)]
+    pub(crate) fn is_empty(self) -> bool {
+        self.packed == 0
+    }
+}
+
 impl AddAssign for Sum {
     #[inline(always)]
     fn add_assign(&mut self, other: Sum) {
@@ -48,6 +56,8 @@ pub(crate) struct Scale {
     target_scale: f64,
     /// Difference of two means (in fixed-point units) that rounding alone can make.
     resolution: f64,
+    /// Weight of the pull toward zero (L2 regularisation of leaf values).
+    l2: f64,
 }
 
 impl Scale {
@@ -67,9 +77,39 @@ impl Scale {
         sum.target as f64
     }
 
-    /// Weighted mean of the target.
+    /// Weighted mean of the target, shrunk toward zero by L2.
     pub(crate) fn mean(&self, sum: Sum) -> f64 {
-        self.target(sum) / self.weight(sum) / self.target_scale
+        self.target(sum) / (self.weight(sum) + self.l2) / self.target_scale
+    }
+
+    /// How much splitting a set into these two lowers the squared error, in units that are the
+    /// same for all ways to split one set.
+    ///
+    /// The order of operations gives the same bits when the two change places, so that two
+    /// features that separate the same rows tie exactly.
+    #[inline(always)]
+    pub(crate) fn separation(&self, a: Sum, b: Sum) -> f64 {
+        let (wa, wb) = (self.weight(a), self.weight(b));
+        if self.l2 > 0.0 {
+            return self.gain(a, b);
+        }
+        let (sa, sb) = (self.target(a), self.target(b));
+        // (mean_a − mean_b)² · w_a · w_b: the gain times w_a + w_b, without cancellation.
+        let difference = sa * wb - sb * wa;
+        difference * difference / (wa * wb)
+    }
+
+    /// How much splitting a set into these two lowers the (regularised) squared error, in units
+    /// that are the same within one tree.
+    pub(crate) fn gain(&self, a: Sum, b: Sum) -> f64 {
+        let (wa, wb) = (self.weight(a), self.weight(b));
+        let (sa, sb) = (self.target(a), self.target(b));
+        if self.l2 > 0.0 {
+            let both = sa + sb;
+            return (sa * sa / (wa + self.l2) + sb * sb / (wb + self.l2))
+                - both * both / (wa + wb + self.l2);
+        }
+        self.separation(a, b) / (wa + wb)
     }
 
     /// Whether the means of two sets differ by more than rounding explains.
@@ -82,8 +122,11 @@ impl Scale {
 /// Rows of one fit in fixed point.
 pub(crate) struct FixedRows {
     pub(crate) scale: Scale,
+    mean_weight: f64,
     /// Rows of the matrix with a positive weight, in the order given.
     pub(crate) rows: Vec<u32>,
+    /// Where each of them stands among the rows given.
+    pub(crate) positions: Vec<usize>,
     /// Weight and weighted target of each.
     units: Vec<(u64, i64)>,
 }
@@ -139,38 +182,70 @@ impl FixedRows {
 
         let bits = total_bits(rows.len());
         let weight_bits = 64 - bits;
-        // Sums over all draws stay below 2^weight_bits and 2^62.
+        // Weights of all draws together stay below 2^weight_bits.
         let weight_scale = power_of_two_below(2f64.powi((weight_bits - bits - 1) as i32) / max_w);
+        if !weight_scale.is_normal() {
+            let rule = "the weights are too small: change their unit";
+            return Err(LearnError::Value { what: "weight", row: rows[0], value: max_w, rule });
+        }
+        let kept: Vec<usize> = (0..rows.len()).filter(|&i| weight(i) > 0.0).collect();
+        let units: Vec<(u64, i64)> =
+            kept.iter().map(|&i| ((weight(i) * weight_scale).round().max(1.0) as u64, 0)).collect();
+        let lightest = units.iter().map(|u| u.0).min().unwrap_or(1);
+        let total: u64 = units.iter().map(|u| u.0).sum();
+        let mut fixed = FixedRows {
+            scale: Scale {
+                weight_bits,
+                target_scale: 1.0,
+                resolution: 1.0 / lightest as f64,
+                l2: 0.0,
+            },
+            mean_weight: total as f64 / units.len() as f64,
+            rows: kept.iter().map(|&i| rows[i]).collect(),
+            positions: kept.clone(),
+            units,
+        };
+        fixed.retarget(|i| y[kept[i]])?;
+        Ok(fixed)
+    }
+
+    /// Replaces the target; `y(i)` belongs to `rows[i]` and is finite.
+    pub(crate) fn retarget(&mut self, y: impl Fn(usize) -> f64) -> Result<(), LearnError> {
+        let bits = total_bits(self.units.len());
         // The target is weighted by the *rounded* weight, so equal targets keep equal means.
-        let units_of = |i: usize| (weight(i) * weight_scale).round().max(1.0);
-        let max_wy = (0..rows.len()).fold(0.0f64, |max, i| max.max((units_of(i) * y[i]).abs()));
-        let target_scale = if max_wy < f64::MIN_POSITIVE {
+        let mut largest = 0.0f64;
+        for (i, units) in self.units.iter().enumerate() {
+            largest = largest.max((units.0 as f64 * y(i)).abs());
+        }
+        self.scale.target_scale = if largest < f64::MIN_POSITIVE {
             1.0
         } else {
-            power_of_two_below(2f64.powi(61 - bits as i32) / max_wy)
+            // Sums of all draws stay below 2^62.
+            power_of_two_below(2f64.powi(61 - bits as i32) / largest)
         };
-        if !(weight_scale.is_normal() && target_scale.is_normal()) {
-            return Err(LearnError::Value {
-                what: "target",
-                row: rows[0],
-                value: y[0],
-                rule: "targets and weights are too large or too small: change their unit",
-            });
+        if !self.scale.target_scale.is_normal() {
+            let rule = "too large or too small for exact sums: change its unit";
+            let value = y(0);
+            return Err(LearnError::Value { what: "target", row: self.rows[0], value, rule });
         }
-        let mut lightest = u64::MAX;
-        let mut out = Vec::with_capacity(rows.len());
-        let mut units = Vec::with_capacity(rows.len());
-        for (i, &row) in rows.iter().enumerate() {
-            if weight(i) == 0.0 {
-                continue;
-            }
-            let w = units_of(i);
-            lightest = lightest.min(w as u64);
-            out.push(row);
-            units.push((w as u64, (w * y[i] * target_scale).round() as i64));
+        for (i, units) in self.units.iter_mut().enumerate() {
+            let exact = units.0 as f64 * y(i) * self.scale.target_scale;
+            // Rounds half away from zero; `round` is a call on x86-64 without SSE4.1.
+            units.1 = (exact + 0.5f64.copysign(exact)) as i64;
         }
-        let scale = Scale { weight_bits, target_scale, resolution: 1.0 / lightest as f64 };
-        Ok(FixedRows { scale, rows: out, units })
+        Ok(())
+    }
+
+    /// Weighted mean of the target over all rows.
+    pub(crate) fn mean(&self) -> f64 {
+        let mut all = Sum::default();
+        (0..self.units.len()).for_each(|i| all += self.sum(i, 1));
+        self.scale.mean(all)
+    }
+
+    /// Shrinks means toward zero as if `rows` more rows of mean weight and target 0 were there.
+    pub(crate) fn set_l2(&mut self, rows: f64) {
+        self.scale.l2 = rows * self.mean_weight;
     }
 
     /// Sum of row `i` drawn `times` times; it counts as one row.

@@ -6,7 +6,8 @@ use rayon::prelude::*;
 
 use crate::draw::{bootstrap, tree_seeds};
 use crate::fixed::FixedRows;
-use crate::tree::{Grower, GrownNode, Limits, gather};
+use crate::split::{Limits, gather};
+use crate::tree::{Grower, GrownNode};
 use crate::{CodedMatrix, LearnError};
 
 /// Deepest tree: the paper's search space, and what compiled nests of `if` can be.
@@ -190,6 +191,24 @@ impl ForestValidParams {
         self.sample_fraction
     }
 
+    /// Whether one fit serves both trials (see [`crate::forest_groups`]).
+    pub fn shares_with(&self, other: &Self) -> bool {
+        self.min_samples_leaf == other.min_samples_leaf
+            && self.max_features == other.max_features
+            && self.bootstrap == other.bootstrap
+            && self.sample_fraction == other.sample_fraction
+    }
+
+    /// The loosest limits of a group that shares: its fit contains each member's.
+    pub(crate) fn covering(&self, group: &[&Self]) -> Self {
+        group.iter().fold(self.clone(), |all, trial| ForestValidParams {
+            n_trees: all.n_trees.max(trial.n_trees),
+            max_depth: all.max_depth.max(trial.max_depth),
+            min_samples_split: all.min_samples_split.min(trial.min_samples_split),
+            ..all
+        })
+    }
+
     pub(crate) fn seed(&self) -> u64 {
         self.seed
     }
@@ -221,9 +240,14 @@ impl ForestValidParams {
         w: Option<&[f64]>,
         seed: u64,
     ) -> Result<Forest<f64>, LearnError> {
-        let mut pool = Pool::new(x, self.n_trees);
-        self.grow_each(x, rows, y, w, seed, |_, nodes| pool.push(nodes))?;
-        let forest = pool.finish();
+        let mut forest = Forest::constant(x.features().to_vec(), 0.0);
+        self.grow_each(x, rows, y, w, seed, |tree, nodes| {
+            if tree == 0 {
+                // Trees of one forest are about equally large.
+                forest.nodes.reserve(nodes.len() * (self.n_trees as usize + 4));
+            }
+            append_tree(&mut forest, nodes, |value| value / f64::from(self.n_trees));
+        })?;
         forest.validate()?;
         Ok(forest)
     }
@@ -290,37 +314,17 @@ impl ForestValidParams {
     }
 }
 
-/// Gathers grown trees into one averaging forest.
-struct Pool {
-    forest: Forest<f64>,
-    n_trees: u32,
-}
-
-impl Pool {
-    fn new(x: &CodedMatrix, n_trees: u32) -> Self {
-        Pool { forest: Forest::constant(x.features().to_vec(), 0.0), n_trees }
-    }
-
-    fn push(&mut self, tree: &[GrownNode]) {
-        let nodes = &mut self.forest.nodes;
-        if nodes.is_empty() {
-            // Trees of one forest are about equally large.
-            nodes.reserve(tree.len() * (self.n_trees as usize + 4));
-        }
-        let offset = nodes.len() as u32;
-        nodes.extend(tree.iter().map(|node| match node.split {
-            Some(s) => Node::Split {
-                feature: s.feature,
-                threshold: s.threshold,
-                left: offset + s.left,
-                right: offset + s.right,
-            },
-            None => Node::Leaf(node.value / f64::from(self.n_trees)),
-        }));
-        self.forest.roots.push(nodes.len() as u32 - 1);
-    }
-
-    fn finish(self) -> Forest<f64> {
-        self.forest
-    }
+/// Appends a grown tree to a forest, with every leaf value mapped.
+pub(crate) fn append_tree(forest: &mut Forest<f64>, tree: &[GrownNode], leaf: impl Fn(f64) -> f64) {
+    let offset = forest.nodes.len() as u32;
+    forest.nodes.extend(tree.iter().map(|node| match node.split {
+        Some(s) => Node::Split {
+            feature: s.feature,
+            threshold: s.threshold,
+            left: offset + s.left,
+            right: offset + s.right,
+        },
+        None => Node::Leaf(leaf(node.value)),
+    }));
+    forest.roots.push(forest.nodes.len() as u32 - 1);
 }

@@ -27,23 +27,46 @@
 //! # Ok::<(), enerinfer_learners::LearnError>(())
 //! ```
 
+mod best_first;
+mod boost;
+mod boost_learner;
 mod dataset;
 mod draw;
 mod error;
 mod fixed;
 mod forest;
+mod forest_learner;
 mod importance;
+mod learner;
 mod matrix;
+mod mlp;
 mod oob;
+mod poly;
 mod predict;
+mod prepare;
+mod search;
+mod share;
+mod split;
+mod store;
+mod svr;
 mod tree;
 mod weights;
 
+pub use boost::{BoostParams, BoostValidParams, MAX_LEAVES, MAX_ROUNDS};
+pub use boost_learner::BoostedLearner;
 pub use dataset::RandomForest;
 pub use error::LearnError;
 pub use forest::{ForestParams, ForestValidParams, MAX_DEPTH, MAX_FOREST_TREES};
+pub use forest_learner::RandomForestLearner;
 pub use importance::permutation_importance;
+pub use learner::{Learner, Model, Regressor};
 pub use matrix::{CodedMatrix, MAX_FEATURES};
+pub use mlp::{Activation, MlpLearner, MlpParams};
 pub use oob::{OutOfBag, out_of_bag};
+pub use poly::{PolyLearner, PolyParams};
 pub use predict::predict;
+pub use search::{Halving, Search, Task, search, search_by_halving};
+pub use share::{Fold, HeldOut, boost_groups, evaluate_boosted, evaluate_forests, forest_groups};
+pub use store::{Known, NoStore, Scored, Store, StoreError};
+pub use svr::{SvrKernel, SvrLearner, SvrParams};
 pub use weights::relative_weights;

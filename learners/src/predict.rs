@@ -1,6 +1,6 @@
 //! Predictions of many rows at once.
 
-use enerinfer_artifacts::Forest;
+use enerinfer_artifacts::{Feature, Forest};
 
 use crate::{CodedMatrix, LearnError};
 
@@ -16,11 +16,7 @@ pub fn predict(
     x: &CodedMatrix,
     rows: &[u32],
 ) -> Result<Vec<f64>, LearnError> {
-    if rows.is_empty() {
-        return Ok(Vec::new());
-    }
-    x.check_rows(rows)?;
-    let values = gather_values(forest, x, rows)?;
+    let values = gather_values(&forest.features, x, rows)?;
     let width = forest.features.len();
     let mut out = vec![forest.base; rows.len()];
     // Tree by tree: one tree stays in the cache for all rows, and sums keep the trees' order.
@@ -32,15 +28,18 @@ pub fn predict(
     Ok(out)
 }
 
-/// Values of the forest's inputs, row by row.
-fn gather_values(
-    forest: &Forest<f64>,
+/// Values of `features`, row by row.
+pub(crate) fn gather_values(
+    features: &[Feature],
     x: &CodedMatrix,
     rows: &[u32],
 ) -> Result<Vec<u32>, LearnError> {
-    let width = forest.features.len();
+    if !rows.is_empty() {
+        x.check_rows(rows)?;
+    }
+    let width = features.len();
     let mut values = vec![0; rows.len() * width];
-    for (f, feature) in forest.features.iter().enumerate() {
+    for (f, feature) in features.iter().enumerate() {
         let at = x.features().iter().position(|g| g == feature);
         let at = at.ok_or_else(|| LearnError::UnknownFeature(feature.name().to_owned()))?;
         for (i, &row) in rows.iter().enumerate() {

@@ -1,5 +1,8 @@
 //! Laws of the forest learner, and faults that others' forests had.
 
+// Helpers of tests fail as tests do.
+#![allow(clippy::unwrap_used)]
+
 use enerinfer_artifacts::{Feature, Forest, Node};
 use enerinfer_learners::{
     CodedMatrix, ForestParams, LearnError, RandomForest, out_of_bag, permutation_importance,

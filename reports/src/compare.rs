@@ -6,7 +6,7 @@ use crate::Error;
 use crate::bootstrap::{self, Settings};
 use crate::document::{Cell, Part, Section, Table};
 use crate::metric::{Metric, mape_by_model};
-use crate::sections::{is_simulated, search};
+use crate::sections::is_simulated;
 use crate::stats::Pair;
 use crate::text::{ABSENT, number, plain};
 
@@ -139,7 +139,7 @@ fn settings(before: &Record, after: &Record) -> Table {
         };
         for t in &r.targets {
             facts.push(fact(t, "family", t.family.clone()));
-            facts.push(fact(t, "parameters", search::params(&t.params)));
+            facts.extend(t.params.iter().map(|(name, value)| fact(t, name, value.clone())));
             facts.push(fact(t, "inputs", t.features.join(", ")));
         }
         facts

@@ -3,10 +3,12 @@
 use std::collections::BTreeMap;
 
 use enerinfer_artifacts::record::{
-    Combined, DataSummary, Details, FrontPoint, ModelFront, ModelTau, PredictorSize, Ranking,
-    Record, Regret, SCHEMA_VERSION, ScatterPoint, SizeRecord, TargetRecord, Trial,
+    ClosedLoopRun, Combined, DataSummary, DesignScore, Details, FamilyScore, FeatureSetScore,
+    FrontPoint, HeldoutShape, HorizonError, Importance, ModelFront, ModelTau, PredictorSize,
+    Ranking, Record, Regret, SCHEMA_VERSION, ScatterPoint, SizeRecord, TargetRecord,
+    ThermalAccuracy, Trial,
 };
-use enerinfer_artifacts::{ClockTables, ForestStats, PlatformId, Target};
+use enerinfer_artifacts::{ClockTables, ForestStats, PlatformId, ShapeDims, Target};
 use rand::{RngExt as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -168,6 +170,7 @@ pub(crate) fn record(sizes: Sizes, seed: u64) -> Record {
                 worst_percent: Some(round(2.5 * noise(0.6))),
                 reachable_models: sizes.models - i.min(sizes.models - 1) / 2,
                 violations: i / 4,
+                mean_percent_noiseless: Some(0.2 + 0.03 * f64::from(i)),
             })
             .collect(),
         scatter,
@@ -178,8 +181,89 @@ pub(crate) fn record(sizes: Sizes, seed: u64) -> Record {
             predictors,
         },
         notes: vec!["Made up for tests of the report; nothing was trained.".to_owned()],
-        details: Details::default(),
+        details: details(sizes),
         clocks,
+    }
+}
+
+fn details(sizes: Sizes) -> Details {
+    let targets = [Target::Peak, Target::Scale];
+    let shape = |m: u32| HeldoutShape {
+        model: format!("synthetic-{m:03}"),
+        dims: ShapeDims {
+            layers: 16 + m % 17,
+            hidden: 1024 + 64 * m,
+            heads: 16,
+            kv_heads: 8,
+            head_dim: 64 + 4 * m,
+            ffn: 4096 + 128 * m,
+            vocab: 32_000,
+            gated: true,
+            tied: m.is_multiple_of(2),
+            experts: 1,
+            active_experts: 1,
+            total_params: (150e6 * 1.06f64.powi(m as i32)) as u64,
+        },
+    };
+    let family = |(target, (family, mape)): (Target, (&str, f64))| FamilyScore {
+        target,
+        family: family.to_owned(),
+        trials: sizes.trials,
+        successive_halving: family == "svr",
+        cv_mape_percent: Some(mape),
+        heldout_mape_percent: Some(mape * 1.25),
+        est_bytes: (family == "random_forest").then_some(20_480),
+    };
+    let families = [("random_forest", 4.0), ("poly", 6.5), ("svr", 3.5), ("mlp", 5.0)];
+    let inputs = [("total_params", 0.75), ("hidden", 0.125), ("layers", 0.125), ("heads", 0.0)];
+    let importance = |(target, (feature, share)): (Target, (&str, f64))| Importance {
+        target,
+        feature: feature.to_owned(),
+        share,
+    };
+    let run = |(i, policy): (usize, &str)| ClosedLoopRun {
+        model: "synthetic-000".to_owned(),
+        policy: policy.to_owned(),
+        qoe_tok_per_s: Some(10.0),
+        duration_s: 600.0,
+        tokens: 7500 - 250 * i as u64,
+        energy_j: 6000.0 - 1000.0 * i as f64,
+        qoe_met_percent: Some(99.5),
+        max_shell_c: Some(44.5 - i as f64),
+    };
+    let pairs = |target| families.map(|f| (target, f));
+    let shares = |target| inputs.map(|f| (target, f));
+    let design = |(family, mape): (&str, f64)| DesignScore {
+        family: family.to_owned(),
+        disaggregated_mape_percent: Some(mape),
+        monolithic_mape_percent: Some(mape * 1.5),
+        published_mape_percent: None,
+    };
+    let feature_set = |target| FeatureSetScore {
+        target,
+        family: "random_forest".to_owned(),
+        paper_cv_mape_percent: Some(5.25),
+        derived_cv_mape_percent: Some(3.5),
+    };
+    Details {
+        designs: families.into_iter().map(design).collect(),
+        feature_sets: targets.into_iter().map(feature_set).collect(),
+        heldout_shapes: (0..sizes.models).map(shape).collect(),
+        families: targets.into_iter().flat_map(pairs).map(family).collect(),
+        importances: targets.into_iter().flat_map(shares).map(importance).collect(),
+        thermal: Some(ThermalAccuracy {
+            segments: 3000,
+            mae_c: 0.125,
+            r2: Some(0.9875),
+            by_horizon: (1..=21)
+                .map(|s| HorizonError { ahead_s: f64::from(s), mae_c: 0.0125 * f64::from(s) })
+                .collect(),
+        }),
+        closed_loop: ["default", "ener", "enerinfer", "optimum"]
+            .into_iter()
+            .enumerate()
+            .map(run)
+            .collect(),
     }
 }
 

@@ -8,8 +8,9 @@ use crate::document::{Cell, Document, Figure, Part, Section, Table};
 use crate::svg;
 use crate::text::xml;
 
-/// Tables longer than this stay folded even when they stand alone.
-const OPEN_ROWS: usize = 40;
+/// Texts longer than these need columns of some width, or their rows become tall on a phone.
+const MEDIUM_TEXT: usize = 12;
+const LONG_TEXT: usize = 36;
 
 const STYLE: &str = "\
 body{margin:0;background:var(--surface);color:var(--ink);\
@@ -24,11 +25,11 @@ padding:0 .4em;border:1px solid currentColor;border-radius:4px;margin-right:.5em
 .simulated{color:var(--b)}.measured{color:var(--c)}\
 nav ul{display:flex;flex-wrap:wrap;gap:.2rem 1rem;list-style:none;padding:0;margin:.6rem 0}\
 a{color:var(--a)}\
-.tiles{display:grid;grid-template-columns:repeat(auto-fill,minmax(10.5rem,1fr));gap:.7rem;\
+.tiles{display:grid;grid-template-columns:repeat(auto-fill,minmax(9.5rem,1fr));gap:.7rem;\
 margin:1rem 0;padding:0;list-style:none}\
 .tiles li{border:1px solid var(--grid);border-radius:6px;padding:.6rem .8rem;\
-display:flex;flex-direction:column}\
-.tiles b{font-size:1.5rem;line-height:1.3;font-variant-numeric:tabular-nums}\
+display:flex;flex-direction:column;font-size:.9rem}\
+.tiles b{font-size:1.4rem;white-space:nowrap;line-height:1.3;font-variant-numeric:tabular-nums}\
 .tiles span{font-size:.8rem;color:var(--muted)}\
 .figures{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,26rem),1fr));\
 gap:1.2rem;align-items:start}\
@@ -41,7 +42,7 @@ details{font-size:.9rem}summary{cursor:pointer;color:var(--a)}\
 table{border-collapse:collapse;font-size:.87rem;font-variant-numeric:tabular-nums}\
 th,td{padding:.25rem 1.1rem .25rem 0;text-align:left;vertical-align:top;\
 border-bottom:1px solid var(--grid)}\
-th{font-weight:600;vertical-align:bottom}.n{text-align:right}\
+th{font-weight:600;vertical-align:bottom}.n{text-align:right}.m{min-width:8rem}.l{min-width:15rem}\
 td{overflow-wrap:break-word;max-width:24rem}\
 @media(max-width:34rem){svg{font-size:17px}svg .tick{font-size:15px}}\
 @media print{:root{--surface:#fff;--ink:#000;--muted:#444;--grid:#ccc;--a:#0072b2;--b:#d55e00;\
@@ -110,12 +111,11 @@ fn render_section(out: &mut String, label: &Label<'_>, section: &Section) {
     );
     for part in &section.parts {
         match part {
-            Part::Table(table) if table.rows.len() <= OPEN_ROWS => {
+            Part::Table(table) => {
                 out.push_str("<div class=\"wide\">");
                 render_table(out, label, table);
                 out.push_str("</div>\n");
             }
-            Part::Table(table) => render_folded(out, label, table),
             Part::Figures(figures) => {
                 out.push_str("<div class=\"figures\">\n");
                 for figure in figures {
@@ -154,6 +154,10 @@ fn render_folded(out: &mut String, label: &Label<'_>, table: &Table) {
 }
 
 fn render_table(out: &mut String, label: &Label<'_>, table: &Table) {
+    if table.rows.is_empty() {
+        let _ = write!(out, "<p>{label}{}: none</p>", xml(&table.caption));
+        return;
+    }
     // A scrolling region must be reachable by keyboard.
     let _ = write!(
         out,
@@ -169,11 +173,21 @@ fn render_table(out: &mut String, label: &Label<'_>, table: &Table) {
     for row in &table.rows {
         out.push_str("<tr>");
         for cell in row {
-            let class = if cell.is_number() { " class=\"n\"" } else { "" };
-            let shown = xml(&cell.shown());
+            let shown = cell.shown();
+            let length = shown.chars().count();
+            let class = if cell.is_number() {
+                " class=\"n\""
+            } else if length > LONG_TEXT {
+                " class=\"l\""
+            } else if length > MEDIUM_TEXT {
+                " class=\"m\""
+            } else {
+                ""
+            };
+            let shown = xml(&shown);
             let _ = match cell {
                 Cell::Link { href, .. } => {
-                    write!(out, "<td><a href=\"{}\">{shown}</a></td>", xml(href))
+                    write!(out, "<td{class}><a href=\"{}\">{shown}</a></td>", xml(href))
                 }
                 Cell::Trend { values, .. } => {
                     write!(out, "<td{class}>{shown}{}</td>", svg::sparkline(values))

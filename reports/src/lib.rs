@@ -180,8 +180,8 @@ mod tests {
                 assert!(next.next_sibling_element().unwrap().has_tag_name("details"));
             }
         }
-        // Two scatters, three heat maps, tau, two fronts, regret, search and size per target.
-        assert_eq!(pictures, 2 + 3 + 1 + 2 + 1 + 4 + 4);
+        assert_eq!(pictures, super::pictures(&record).len());
+        assert_eq!(sections::document(&record).sections.len(), 16);
         assert!(!page.contains("url("));
     }
 
@@ -261,7 +261,58 @@ mod tests {
         empty.regret.clear();
         empty.size.predictors.clear();
         empty.ranking.per_model.clear();
+        empty.details = Default::default();
+        empty.combined.monolithic_mape_percent = None;
+        assert_eq!(pictures(&empty).len(), 0);
         assert!(html(&empty).contains("Provenance"));
+    }
+
+    proptest::proptest! {
+        #![proptest_config(proptest::prelude::ProptestConfig::with_cases(32))]
+        #[test]
+        fn any_numbers_render(
+            values in proptest::collection::vec(proptest::prelude::any::<f64>(), 16),
+        ) {
+            let mut record = small();
+            let mut values = values.into_iter().cycle();
+            let mut next = || values.next().unwrap();
+            for row in &mut record.scatter {
+                row.measured_tok_per_s = next();
+                row.predicted_tok_per_s = next();
+                row.measured_w = Some(next());
+            }
+            for target in &mut record.targets {
+                target.heldout_mape_percent = next();
+                for trial in &mut target.trials {
+                    trial.cv_mape_percent = Some(next());
+                }
+            }
+            for model in &mut record.ranking.per_model {
+                model.kendall_tau_b = Some(next());
+            }
+            for regret in &mut record.regret {
+                (regret.qoe_tok_per_s, regret.mean_percent) = (next(), Some(next()));
+            }
+            for p in record.fronts.iter_mut().flat_map(|f| &mut f.points) {
+                (p.measured_tok_per_s, p.predicted_tok_per_j) = (next(), next());
+            }
+            let page = html(&record);
+            let options = roxmltree::ParsingOptions { allow_dtd: true, ..Default::default() };
+            roxmltree::Document::parse_with_options(&page, options).unwrap();
+            proptest::prop_assert!(!page.contains("NaN"));
+            // Drawings stay inside their frames.
+            let longest = page
+                .split("d=\"")
+                .skip(1)
+                .flat_map(|d| d.split('"').next().unwrap().split(|c: char| !c.is_ascii_digit()))
+                .map(str::len)
+                .max();
+            proptest::prop_assert!(longest <= Some(3), "{:?}", longest);
+            for line in summary_table(&record).lines() {
+                proptest::prop_assert!(line.chars().count() <= 100, "{}", line);
+            }
+            let _ = comparison(&small(), &record).unwrap();
+        }
     }
 
     proptest::proptest! {

@@ -28,6 +28,8 @@ pub(crate) enum Metric {
     P10Tau,
     /// Mean regret at the QoE where it is largest, %.
     MeanRegret,
+    /// The same against the noiseless best; simulated data only.
+    MeanRegretNoiseless,
     /// Worst regret at any QoE, %.
     WorstRegret,
     /// QoE misses before feedback, all QoE together.
@@ -43,7 +45,7 @@ pub(crate) enum Metric {
 }
 
 /// Metrics that are not per target, with their names in policies.
-const PLAIN: [(&str, Metric); 12] = [
+const PLAIN: [(&str, Metric); 13] = [
     ("throughput_mape_percent", Metric::ThroughputMape),
     ("power_mape_percent", Metric::PowerMape),
     ("efficiency_mape_percent", Metric::EfficiencyMape),
@@ -52,6 +54,7 @@ const PLAIN: [(&str, Metric); 12] = [
     ("median_tau_b", Metric::MedianTau),
     ("p10_tau_b", Metric::P10Tau),
     ("mean_regret_percent", Metric::MeanRegret),
+    ("mean_regret_percent_noiseless", Metric::MeanRegretNoiseless),
     ("worst_regret_percent", Metric::WorstRegret),
     ("qoe_violations", Metric::Violations),
     ("flash_bytes", Metric::FlashBytes),
@@ -134,6 +137,9 @@ impl Metric {
             Metric::MedianTau => record.ranking.median_tau_b,
             Metric::P10Tau => record.ranking.p10_tau_b,
             Metric::MeanRegret => largest(&mut record.regret.iter().filter_map(|r| r.mean_percent)),
+            Metric::MeanRegretNoiseless => {
+                largest(&mut record.regret.iter().filter_map(|r| r.mean_percent_noiseless))
+            }
             Metric::WorstRegret => {
                 largest(&mut record.regret.iter().filter_map(|r| r.worst_percent))
             }

@@ -77,11 +77,14 @@ pub(crate) fn render(record: &Record) -> String {
         .filter_map(|r| Some((r, r.mean_percent.filter(|m| m.is_finite())?)))
         .max_by(|(_, a), (_, b)| a.total_cmp(b));
     if let Some((regret, mean)) = worst {
+        let noiseless = regret.mean_percent_noiseless;
+        let noiseless = noiseless.map(|m| format!(", mean noiseless {} %", number(Some(m), 2)));
         let _ = writeln!(
             out,
-            "regret           mean {} %, worst {} % at QoE {} tok/s, the QoE with the largest mean",
+            "regret           mean {} %, worst {} %{} (at QoE {} tok/s, the worst)",
             number(Some(mean), 2),
             number(regret.worst_percent, 2),
+            noiseless.unwrap_or_default(),
             number(Some(regret.qoe_tok_per_s), 1)
         );
     }
@@ -96,7 +99,8 @@ pub(crate) fn render(record: &Record) -> String {
     for note in &record.notes {
         let _ = writeln!(out, "note             {}", cut(note, WIDTH - 17));
     }
-    out
+    // Only absurd numbers make a line too wide.
+    out.lines().map(|line| format!("{}\n", cut(line, WIDTH))).collect()
 }
 
 /// `text` without control characters, in at most `width` columns.

@@ -6,6 +6,8 @@ pub(crate) const ABSENT: &str = "–";
 /// `value` with `decimals` places; [`ABSENT`] if absent or not finite.
 pub(crate) fn number(value: Option<f64>, decimals: usize) -> String {
     match value {
+        // No unit in use reaches this; all digits would burst every table.
+        Some(v) if v.is_finite() && v.abs() >= 1e12 => format!("{v:.1e}"),
         Some(v) if v.is_finite() => {
             let text = format!("{v:.decimals$}");
             // "-0.00" would read as a loss.
@@ -98,6 +100,7 @@ mod tests {
         assert_eq!(number(Some(f64::NAN), 2), ABSENT);
         assert_eq!(number(Some(f64::INFINITY), 2), ABSENT);
         assert_eq!(number(None, 2), ABSENT);
+        assert_eq!(number(Some(-1.26e300), 2), "-1.3e300");
         assert_eq!(mhz(665_600), "665.6");
         assert_eq!(mhz(204_000), "204");
         assert_eq!(bytes(131_072), "128.0 KiB");

@@ -44,6 +44,9 @@ pub enum TrainError {
     /// A fit failed.
     #[error(transparent)]
     Learn(#[from] enerinfer_learners::LearnError),
+    /// The search journal cannot be used.
+    #[error(transparent)]
+    Journal(#[from] crate::JournalError),
     /// The artifact breaks a rule, or cannot be written.
     #[error(transparent)]
     Artifact(#[from] enerinfer_artifacts::Error),

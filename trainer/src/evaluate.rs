@@ -5,7 +5,7 @@ use enerinfer_artifacts::record::{
     Combined, FrontPoint, ModelFront, ModelTau, Ranking, Regret, ScatterPoint,
 };
 use enerinfer_datasets::MeasurementTable;
-use enerinfer_hyperparam::{kendall_tau_b, mape_percent, pareto_front, regret};
+use enerinfer_hyperparam::{Outcome, kendall_tau_b, mape_percent, pareto_front, regret};
 
 use crate::TrainError;
 use crate::predicted::{ModelTables, Predictors, measured_tables};
@@ -123,35 +123,45 @@ impl HeldOut {
     pub(crate) fn regret(&self) -> Result<Vec<Regret>, TrainError> {
         let mut out = Vec::new();
         for qoe_tok_per_s in QOE_TOK_PER_S {
-            let (mut losses, mut violations) = (Vec::new(), 0);
-            for m in &self.models {
-                let (Some(predicted_e), Some(measured_e)) =
-                    (m.predicted.tok_per_j(), m.measured.tok_per_j())
-                else {
-                    return Ok(Vec::new());
-                };
-                let outcome = regret(
-                    &m.predicted.tok_per_s,
-                    &predicted_e,
-                    &m.measured.tok_per_s,
-                    &measured_e,
-                    qoe_tok_per_s,
-                )?;
-                if let Some(outcome) = outcome {
-                    violations += u32::from(outcome.violation);
-                    // A point that misses the QoE may be more efficient; that is no gain.
-                    losses.push(outcome.loss_percent.max(0.0));
-                }
-            }
+            let Some(measured) = self.outcomes(qoe_tok_per_s, |m| Some(&m.measured))? else {
+                return Ok(Vec::new());
+            };
+            let noiseless = self.outcomes(qoe_tok_per_s, |m| m.noiseless.as_ref())?;
+            // A point that misses the QoE may be more efficient; that is no gain.
+            let losses = |outcomes: &[Outcome]| -> Vec<f64> {
+                outcomes.iter().map(|o| o.loss_percent.max(0.0)).collect()
+            };
+            let lost = losses(&measured);
             out.push(Regret {
                 qoe_tok_per_s,
-                mean_percent: mean(&losses),
-                worst_percent: losses.iter().copied().reduce(f64::max),
-                reachable_models: losses.len() as u32,
-                violations,
+                mean_percent: mean(&lost),
+                worst_percent: lost.iter().copied().reduce(f64::max),
+                reachable_models: measured.len() as u32,
+                violations: measured.iter().filter(|o| o.violation).count() as u32,
+                mean_percent_noiseless: noiseless.and_then(|o| mean(&losses(&o))),
             });
         }
         Ok(out)
+    }
+
+    /// Choices by prediction for a QoE, judged by `truth`, for the models that can reach it;
+    /// `None` where some model has no such truth or no power.
+    fn outcomes(
+        &self,
+        qoe_tok_per_s: f64,
+        truth: impl Fn(&HeldOutModel) -> Option<&ModelTables>,
+    ) -> Result<Option<Vec<Outcome>>, TrainError> {
+        let mut out = Vec::new();
+        for m in &self.models {
+            let Some(truth) = truth(m) else { return Ok(None) };
+            let (Some(predicted_e), Some(true_e)) = (m.predicted.tok_per_j(), truth.tok_per_j())
+            else {
+                return Ok(None);
+            };
+            let (predicted_r, true_r) = (&m.predicted.tok_per_s, &truth.tok_per_s);
+            out.extend(regret(predicted_r, &predicted_e, true_r, &true_e, qoe_tok_per_s)?);
+        }
+        Ok(Some(out))
     }
 
     /// Every held-out value beside its prediction.

@@ -6,16 +6,21 @@
 
 pub mod choose;
 pub mod cli;
+mod compare;
 mod error;
 mod evaluate;
-mod family;
 pub mod job;
+mod journal;
 pub mod pipeline;
 mod predicted;
 pub mod progress;
 mod samples;
 mod search;
 mod seeds;
+mod select;
 
 pub use error::TrainError;
+pub use journal::{Journal, JournalError};
+pub use samples::FeatureSet;
+pub use search::Family;
 pub use seeds::Seeds;

@@ -1,23 +1,27 @@
 //! The pipeline: a measurement table in, a bundle and its evaluation record out.
 
 use enerinfer_artifacts::record::{
-    DataSummary, Details, HeldoutShape, PredictorSize, Record, SCHEMA_VERSION, SizeRecord,
-    TargetRecord,
+    DataSummary, Details, FeatureSetScore, HeldoutShape, Importance, PredictorSize, Record,
+    SCHEMA_VERSION, SizeRecord, TargetRecord,
 };
 use enerinfer_artifacts::{
     Accuracy, Bundle, Domain, Feature, IntPredictor, PlatformId, Predictor, Provenance, Target,
 };
 use enerinfer_codegen::{Lowered, Options, lower};
 use enerinfer_datasets::{MeasurementTable, Source};
-use enerinfer_hyperparam::{GroupedKFold, split_by_model};
+use enerinfer_hyperparam::{GroupedKFold, mape_percent, split_by_model};
+use enerinfer_learners::Model;
 
 use crate::TrainError;
+use crate::compare::Finals;
 use crate::evaluate::{HeldOut, target_mape_percent};
+use crate::journal::Journal;
 use crate::predicted::Predictors;
 use crate::progress::Progress;
-use crate::samples::{Samples, median_normaliser, paper_features, samples};
-use crate::search::{Settings, TargetSearch, choose_together};
+use crate::samples::{FeatureSet, Samples, median_normaliser, samples};
+use crate::search::{Family, FamilySearch, Settings, TargetData, compiled};
 use crate::seeds::Seeds;
+use crate::select::{Choice, fit_together, front};
 
 /// Folds of the cross-validation (EnerInfer §4.2).
 pub const FOLDS: usize = 5;
@@ -36,8 +40,14 @@ pub struct Config<'a> {
     pub noiseless: Option<(&'a MeasurementTable, f64)>,
     /// Seed of the run.
     pub seed: u64,
-    /// Random-search trials per target.
+    /// Inputs of the predictors.
+    pub features: FeatureSet,
+    /// Learner families to search.
+    pub families: &'a [Family],
+    /// Random-search trials per target and family.
     pub trials: u32,
+    /// Where trials are written down as they finish.
+    pub journal: &'a Journal,
     /// Flash for all predictors, bytes.
     pub flash_budget_bytes: u64,
     /// Command that regenerates the outputs, with relative paths.
@@ -78,19 +88,14 @@ pub fn run(config: &Config<'_>, progress: &Progress) -> Result<Outcome, TrainErr
     let folds = GroupedKFold::new(train.models.len(), FOLDS, seeds.folds)?;
 
     let settings = Settings {
-        trials: config.trials,
-        budget_bytes: config.flash_budget_bytes,
+        trials: config.trials as usize,
         trial_seed: seeds.trials,
         fit_seed: seeds.fit,
+        journal: config.journal,
     };
-    let searches = search_all(&train, &folds, settings, progress)?;
-    let chosen = choose_together(&searches, config.flash_budget_bytes)?;
+    let searched = search_all(config, &train, &folds, settings, progress)?;
+    let (selected, predictors) = select(&searched, config.flash_budget_bytes, seeds.fit)?;
 
-    let predictors: Vec<Predictor> = searches
-        .iter()
-        .zip(&chosen)
-        .map(|(search, &trial)| Ok(predictor(search, search.refit(trial, seeds.fit)?)))
-        .collect::<Result<_, TrainError>>()?;
     let mut bundle = Bundle {
         platform: PlatformId {
             name: table.platform.name.clone(),
@@ -116,21 +121,33 @@ pub fn run(config: &Config<'_>, progress: &Progress) -> Result<Outcome, TrainErr
 
     let noiseless = config.noiseless.map(|(t, _)| t.subset(&indices(&split.test)));
     let held_out = HeldOut::new(int, &test, noiseless.as_ref())?;
-    let combined = held_out.combined()?;
+    let mut combined = held_out.combined()?;
     let ranking = held_out.ranking()?;
+    let finals = Finals::new(&searched, &test, seeds.fit, progress)?;
+    combined.monolithic_mape_percent = finals.monolithic_mape_percent();
     let mut targets = Vec::new();
-    for (search, &trial) in searches.iter().zip(&chosen) {
-        targets.push(target_record(search, trial, int, &train, &test, seeds.fit)?);
+    for (s, &choice) in searched.iter().zip(&selected) {
+        targets.push(target_record(s, choice, int, &train, &test, seeds.fit)?);
     }
     bundle.accuracy = accuracy(&targets, &combined);
 
     let mut notes = Vec::new();
-    for search in &searches {
-        if search.candidates() < config.trials as usize {
+    for s in &searched {
+        for family in s.families.iter().filter(|f| f.candidates.len() < settings.trials) {
             notes.push(format!(
-                "`{}`: the search space has only {} different trials within the flash budget.",
-                search.target.name(),
-                search.candidates()
+                "`{}`, {}: the search space has only {} different trials.",
+                s.data.target.name(),
+                family.name,
+                family.candidates.len()
+            ));
+        }
+    }
+    let most_rows = searched.iter().map(|s| s.data.samples.values.len()).max().unwrap_or(0);
+    for family in config.families {
+        if let Some(rows) = family.max_rows().filter(|&rows| rows < most_rows) {
+            notes.push(format!(
+                "{}: fits of the search see at most {rows} of up to {most_rows} rows, sampled.",
+                family.name()
             ));
         }
     }
@@ -175,6 +192,10 @@ pub fn run(config: &Config<'_>, progress: &Progress) -> Result<Outcome, TrainErr
                 .iter()
                 .map(|m| HeldoutShape { model: m.name.clone(), dims: *m.shape.dims() })
                 .collect(),
+            families: finals.families,
+            designs: finals.designs,
+            feature_sets: feature_sets(config, &searched, &selected, &train, &folds, seeds.fit)?,
+            importances: importances(&searched, &bundle.predictors, seeds.importance)?,
             ..Details::default()
         },
     };
@@ -195,26 +216,118 @@ fn targets_of(table: &MeasurementTable) -> impl Iterator<Item = Target> {
     })
 }
 
-fn search_all(
-    train: &MeasurementTable,
-    folds: &GroupedKFold,
-    settings: Settings,
-    progress: &Progress,
-) -> Result<Vec<TargetSearch>, TrainError> {
-    targets_of(train)
-        .map(|target| {
-            let normaliser =
-                (target == Target::Peak).then(|| median_normaliser(train, Feature::ReadParamsK));
-            let samples = samples(train, target, &paper_features(target), normaliser);
-            let total = settings.trials as usize * folds.k();
-            let step = progress.step(&format!("search {}", target.name()), total);
-            TargetSearch::run(target, samples, folds, settings, &|done| step.set(done))
-        })
-        .collect()
+/// The searches of one target.
+pub(crate) struct Searched {
+    pub(crate) data: TargetData,
+    pub(crate) families: Vec<FamilySearch>,
 }
 
-fn predictor(search: &TargetSearch, forest: enerinfer_artifacts::Forest<f64>) -> Predictor {
-    let Samples { columns, normaliser, .. } = &search.samples;
+/// Searches every compiled target, in their order, then the monolithic baseline.
+fn search_all(
+    config: &Config<'_>,
+    train: &MeasurementTable,
+    folds: &GroupedKFold,
+    settings: Settings<'_>,
+    progress: &Progress,
+) -> Result<Vec<Searched>, TrainError> {
+    let mut out = Vec::new();
+    for target in targets_of(train).chain([Target::Monolithic]) {
+        let data = target_data(train, target, config.features)?;
+        let mut families = Vec::new();
+        for &family in config.families {
+            let title = format!(
+                "{} {}, {} trials × {} folds",
+                target.name(),
+                family.name(),
+                settings.trials,
+                folds.k()
+            );
+            let step = progress.step(&title, settings.trials * folds.k());
+            let found =
+                FamilySearch::run(family, &data, folds, settings, &|done, _| step.set(done))?;
+            families.push(found);
+        }
+        out.push(Searched { data, families });
+    }
+    Ok(out)
+}
+
+/// Training samples of a target; `peak` is normalised by the weights read per token.
+fn target_data(
+    train: &MeasurementTable,
+    target: Target,
+    set: FeatureSet,
+) -> Result<TargetData, TrainError> {
+    let normaliser =
+        (target == Target::Peak).then(|| median_normaliser(train, Feature::ReadParamsK));
+    TargetData::new(target, samples(train, target, &set.features(target), normaliser))
+}
+
+/// Cross-validates every chosen trial on the other set of inputs.
+fn feature_sets(
+    config: &Config<'_>,
+    searched: &[Searched],
+    choices: &[Choice],
+    train: &MeasurementTable,
+    folds: &GroupedKFold,
+    fit_seed: u64,
+) -> Result<Vec<FeatureSetScore>, TrainError> {
+    let mut out = Vec::new();
+    for (s, choice) in searched.iter().zip(choices) {
+        let family = &s.families[choice.family];
+        let other = target_data(train, s.data.target, config.features.other())?;
+        let own = family.candidates[choice.trial].trial.mean();
+        let other = family.cross_validate(choice.trial, &other, folds, fit_seed)?.mean();
+        let (paper, derived) = match config.features {
+            FeatureSet::Paper => (own, other),
+            FeatureSet::Derived => (other, own),
+        };
+        out.push(FeatureSetScore {
+            target: s.data.target,
+            family: family.name.to_owned(),
+            paper_cv_mape_percent: paper,
+            derived_cv_mape_percent: derived,
+        });
+    }
+    Ok(out)
+}
+
+/// Chooses a trial for every compiled target and fits it on all training rows, so that the fitted
+/// forests together are within the budget.
+fn select(
+    searched: &[Searched],
+    budget_bytes: u64,
+    fit_seed: u64,
+) -> Result<(Vec<Choice>, Vec<Predictor>), TrainError> {
+    let compiled: Vec<&Searched> =
+        searched.iter().filter(|s| s.data.target != Target::Monolithic).collect();
+    let mut allowed = budget_bytes;
+    loop {
+        let fronts = compiled
+            .iter()
+            .map(|s| front(s.data.target.name(), &s.families, allowed))
+            .collect::<Result<Vec<_>, _>>()?;
+        let choices = fit_together(&fronts, allowed)?;
+        let predictors = compiled
+            .iter()
+            .zip(&choices)
+            .map(|(s, c)| {
+                predictor(&s.data, s.families[c.family].refit(c.trial, &s.data, fit_seed)?)
+            })
+            .collect::<Result<Vec<Predictor>, TrainError>>()?;
+        let actual: u64 =
+            predictors.iter().map(|p| enerinfer_codegen::estimate_bytes(&p.forest)).sum();
+        if actual <= budget_bytes {
+            return Ok((choices, predictors));
+        }
+        // The forests grew by more than the estimate from the folds: ask for less. `allowed`
+        // falls each time, so this ends, at the latest with the budget error.
+        allowed = (allowed.saturating_mul(budget_bytes) / actual).min(allowed - 1);
+    }
+}
+
+fn predictor(data: &TargetData, model: Model) -> Result<Predictor, TrainError> {
+    let Samples { columns, normaliser, .. } = &data.samples;
     let domain = columns
         .iter()
         .map(|column| Domain {
@@ -222,56 +335,80 @@ fn predictor(search: &TargetSearch, forest: enerinfer_artifacts::Forest<f64>) ->
             max: column.iter().copied().max().unwrap_or(u32::MAX),
         })
         .collect();
-    Predictor { target: search.target, normaliser: *normaliser, domain, forest }
+    let forest = compiled(model, data.target)?;
+    Ok(Predictor { target: data.target, normaliser: *normaliser, domain, forest })
 }
 
 fn target_record(
-    search: &TargetSearch,
-    trial: usize,
+    searched: &Searched,
+    choice: Choice,
     int: Predictors<'_>,
     train: &MeasurementTable,
     test: &MeasurementTable,
     fit_seed: u64,
 ) -> Result<TargetRecord, TrainError> {
-    let target = search.target;
-    let (cv_mape_percent, cv_se_percent) =
-        search.cv_mape_percent(trial).ok_or(TrainError::NoUsableTrial { target: target.name() })?;
-    let raw_target_mape_percent = match search.samples.normaliser {
-        Some(_) => Some(raw_target_mape(search, trial, train, test, fit_seed)?),
+    let Searched { data, families } = searched;
+    let target = data.target;
+    let family = &families[choice.family];
+    let candidate = &family.candidates[choice.trial];
+    let unusable = || TrainError::NoUsableTrial { target: target.name() };
+    let raw_target_mape_percent = match data.samples.normaliser {
+        Some(_) => Some(raw_target_mape(searched, choice, train, test, fit_seed)?),
         None => None,
     };
     Ok(TargetRecord {
         target,
-        family: "random_forest".to_owned(),
-        features: search.samples.features.iter().map(|f| f.name().to_owned()).collect(),
-        normaliser: search.samples.normaliser.map(|n| n.feature.name().to_owned()),
-        params: search.params(trial),
-        cv_mape_percent,
-        cv_se_percent,
+        family: family.name.to_owned(),
+        features: data.samples.features.iter().map(|f| f.name().to_owned()).collect(),
+        normaliser: data.samples.normaliser.map(|n| n.feature.name().to_owned()),
+        params: candidate.params.clone(),
+        cv_mape_percent: candidate.trial.mean().ok_or_else(unusable)?,
+        cv_se_percent: candidate.trial.standard_error().unwrap_or(0.0),
         heldout_mape_percent: target_mape_percent(int, target, test)?,
         raw_target_mape_percent,
         forest: int.get(target).map(|p| p.forest.stats()),
-        trials: search.record(),
+        trials: family.record(),
     })
 }
 
 /// Held-out MAPE of the same hyper-parameters fitted on the target as it is measured: what the
 /// normaliser buys.
 fn raw_target_mape(
-    search: &TargetSearch,
-    trial: usize,
+    searched: &Searched,
+    choice: Choice,
     train: &MeasurementTable,
     test: &MeasurementTable,
     fit_seed: u64,
 ) -> Result<f64, TrainError> {
-    let features = &search.samples.features;
-    let raw = samples(train, search.target, features, None);
-    let forest = search.fit_other(trial, &raw, fit_seed)?;
-    let held_out = samples(test, search.target, features, None);
-    let predicted: Vec<f64> = (0..held_out.values.len())
-        .map(|row| forest.predict(&held_out.columns.iter().map(|c| c[row]).collect::<Vec<_>>()))
-        .collect();
-    Ok(enerinfer_hyperparam::mape_percent(&predicted, &held_out.values)?)
+    let target = searched.data.target;
+    let features = &searched.data.samples.features;
+    let raw = TargetData::new(target, samples(train, target, features, None))?;
+    let model = searched.families[choice.family].refit(choice.trial, &raw, fit_seed)?;
+    let held_out = TargetData::new(target, samples(test, target, features, None))?;
+    Ok(mape_percent(&held_out.predict(&model)?, &held_out.samples.values)?)
+}
+
+/// Permutation importance of the compiled forests' inputs, as shares of their sum.
+fn importances(
+    searched: &[Searched],
+    predictors: &[Predictor],
+    seed: u64,
+) -> Result<Vec<Importance>, TrainError> {
+    let mut out = Vec::new();
+    for (s, p) in searched.iter().zip(predictors) {
+        let raw = s.data.importance(&p.forest, seed)?;
+        // Shuffling a useless input may even help a little; that is no importance.
+        let raw: Vec<f64> = raw.into_iter().map(|v| v.max(0.0)).collect();
+        let total: f64 = raw.iter().sum();
+        for (feature, value) in p.forest.features.iter().zip(raw) {
+            out.push(Importance {
+                target: p.target,
+                feature: feature.name().to_owned(),
+                share: if total > 0.0 { value / total } else { 0.0 },
+            });
+        }
+    }
+    Ok(out)
 }
 
 fn accuracy(

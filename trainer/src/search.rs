@@ -1,254 +1,395 @@
-//! Model selection: the random search of each target, and a choice that fits the flash together.
+//! Model selection: the random searches of a target, over all families that were asked for.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, PoisonError};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
 
 use enerinfer_artifacts::{Forest, Target, record};
-use enerinfer_hyperparam::{
-    GroupedKFold, Space as _, Trial, draw_unique, evaluate, mape_percent, smallest_within_one_se,
+use enerinfer_codegen::estimate_bytes_of;
+use enerinfer_hyperparam::{GroupedKFold, Space, Trial, best};
+use enerinfer_learners::{
+    BoostedLearner, CodedMatrix, Fold, HeldOut, Known, LearnError, Learner, MlpLearner, Model,
+    NoStore, PolyLearner, RandomForestLearner, Scored, Store, StoreError, SvrLearner, Task,
+    permutation_importance, search,
 };
-use enerinfer_learners::{CodedMatrix, LearnError, predict};
+
+use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::TrainError;
-use crate::family::{ForestSpace, ForestTrial, pick};
+use crate::journal::Journal;
 use crate::samples::Samples;
 
-/// Everything that is known of one target before a trial is chosen.
-pub(crate) struct TargetSearch {
+/// A learner family.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, clap::ValueEnum)]
+#[value(rename_all = "snake_case")]
+pub enum Family {
+    /// Random forest (compiled).
+    RandomForest,
+    /// Boosted trees (compiled).
+    BoostedTrees,
+    /// ε-support-vector regression (for comparison).
+    Svr,
+    /// Polynomial ridge (for comparison).
+    Polynomial,
+    /// Multilayer perceptron (for comparison).
+    Mlp,
+}
+
+/// Most training rows of one fit of the SVR, whose solver keeps a matrix of rows × rows.
+const SVR_MAX_ROWS: usize = 400;
+/// Most training rows of one fit of the perceptron within the search.
+const MLP_MAX_ROWS: usize = 800;
+
+impl Family {
+    /// Every family.
+    pub const ALL: [Family; 5] =
+        [Family::RandomForest, Family::BoostedTrees, Family::Svr, Family::Polynomial, Family::Mlp];
+
+    /// Name in records and on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Family::RandomForest => "random_forest",
+            Family::BoostedTrees => "boosted_trees",
+            Family::Svr => "svr",
+            Family::Polynomial => "polynomial",
+            Family::Mlp => "mlp",
+        }
+    }
+
+    /// Whether its models can be compiled for a device.
+    pub fn compiles(self) -> bool {
+        matches!(self, Family::RandomForest | Family::BoostedTrees)
+    }
+
+    /// Training rows at which the fits of a search are capped; larger folds are sampled.
+    pub fn max_rows(self) -> Option<usize> {
+        match self {
+            Family::Svr => Some(SVR_MAX_ROWS),
+            Family::Mlp => Some(MLP_MAX_ROWS),
+            _ => None,
+        }
+    }
+}
+
+/// Settings that all searches share.
+#[derive(Clone, Copy)]
+pub(crate) struct Settings<'a> {
+    /// Trials per target and family.
+    pub(crate) trials: usize,
+    /// Seed of the drawn hyper-parameters.
+    pub(crate) trial_seed: u64,
+    /// Seed of every fit. One for all trials: trials then differ in their parameters alone.
+    pub(crate) fit_seed: u64,
+    /// Where scores go, and come from when a run is resumed.
+    pub(crate) journal: &'a Journal,
+}
+
+/// Samples of one target, ready to be learnt from.
+pub(crate) struct TargetData {
     /// The target.
     pub(crate) target: Target,
     /// Samples of the training models.
     pub(crate) samples: Samples,
     x: CodedMatrix,
     weights: Vec<f64>,
-    space: ForestSpace,
-    candidates: Vec<ForestTrial>,
-    trials: Vec<Trial>,
-    /// Estimated flash of each trial fitted on all training rows.
-    est_bytes: Vec<u64>,
+    rows: Vec<u32>,
 }
 
-impl TargetSearch {
-    /// Draws and cross-validates `trials` candidates.
-    ///
-    /// `progress` gets the number of finished fits of this target.
+impl TargetData {
+    /// Codes the samples.
     ///
     /// # Errors
-    /// If the samples cannot be coded.
-    pub(crate) fn run(
-        target: Target,
-        samples: Samples,
-        folds: &GroupedKFold,
-        settings: Settings,
-        progress: &(dyn Fn(usize) + Sync),
-    ) -> Result<Self, TrainError> {
+    /// If they cannot be coded.
+    pub(crate) fn new(target: Target, samples: Samples) -> Result<Self, TrainError> {
         let x = CodedMatrix::new(samples.features.clone(), samples.columns.clone())?;
-        let weights = samples.relative_weights();
-        let space = ForestSpace {
-            features: samples.features.len() as u32,
-            rows: samples.values.len() as u32,
-            budget_bytes: settings.budget_bytes,
-        };
-        let candidates = draw_unique(&space, settings.trials as usize, settings.trial_seed);
-        let rows: Vec<_> = (0..folds.k()).map(|fold| folds.rows(fold, &samples.models)).collect();
-        let bytes: Vec<AtomicU64> = candidates.iter().map(|_| AtomicU64::new(0)).collect();
-        // A forest cannot diverge: a failing fit is a fault of the data, and is reported. The first
-        // in order is kept, so that the message does not depend on threads.
-        let fault: Mutex<Option<(usize, TrainError)>> = Mutex::new(None);
-        let score = |trial: usize, fold: usize| -> Option<f64> {
-            let (train, test) = &rows[fold];
-            let scored = candidates[trial]
-                .fit(&x, train, &samples.values, &weights, settings.fit_seed)
-                .map_err(TrainError::from)
-                .and_then(|forest| {
-                    let size = enerinfer_codegen::estimate_bytes(&forest);
-                    bytes[trial].fetch_add(size, Ordering::Relaxed);
-                    let predicted = predict(&forest, &x, test)?;
-                    Ok(mape_percent(&predicted, &pick(&samples.values, test))?)
-                });
-            match scored {
-                Ok(mape) => Some(mape),
-                Err(e) => {
-                    let order = trial * folds.k() + fold;
-                    let mut first = fault.lock().unwrap_or_else(PoisonError::into_inner);
-                    if first.as_ref().is_none_or(|(at, _)| order < *at) {
-                        *first = Some((order, e));
-                    }
-                    None
-                }
-            }
-        };
-        let trials = evaluate(candidates.len(), folds.k(), &score, &|done, _| progress(done));
-        if let Some((_, e)) = fault.into_inner().unwrap_or_else(PoisonError::into_inner) {
-            return Err(e);
-        }
-        // A fold's fit sees (k − 1)/k of the rows; leaves grow at most in proportion to rows.
-        let k = folds.k() as u64;
-        let est_bytes = bytes.into_iter().map(|sum| (sum.into_inner() / k) * k / (k - 1)).collect();
-        Ok(TargetSearch { target, samples, x, weights, space, candidates, trials, est_bytes })
+        let weights = enerinfer_learners::relative_weights(&samples.values);
+        let rows = (0..samples.values.len() as u32).collect();
+        Ok(TargetData { target, samples, x, weights, rows })
     }
 
-    /// Fits the chosen trial on all training rows.
+    /// Thresholds that forests on these samples can have at most.
+    fn thresholds(&self) -> u64 {
+        let columns = 0..self.samples.features.len();
+        columns.map(|f| self.x.distinct(f).len().saturating_sub(1) as u64).sum()
+    }
+
+    /// Predictions of a model that was fitted to the same columns, one per sample.
     ///
     /// # Errors
     /// As the learner's.
-    pub(crate) fn refit(&self, chosen: usize, fit_seed: u64) -> Result<Forest<f64>, LearnError> {
-        let rows: Vec<u32> = (0..self.samples.values.len() as u32).collect();
-        self.candidates[chosen].fit(&self.x, &rows, &self.samples.values, &self.weights, fit_seed)
+    pub(crate) fn predict(&self, model: &Model) -> Result<Vec<f64>, TrainError> {
+        Ok(model.predict(&self.x, &self.rows)?)
     }
 
-    /// Fits the chosen trial's hyper-parameters on other samples with the same columns.
+    /// Permutation importance of a forest's inputs on these samples.
     ///
     /// # Errors
     /// As the learner's.
-    pub(crate) fn fit_other(
+    pub(crate) fn importance(
         &self,
-        chosen: usize,
-        samples: &Samples,
-        fit_seed: u64,
-    ) -> Result<Forest<f64>, LearnError> {
-        let x = CodedMatrix::new(samples.features.clone(), samples.columns.clone())?;
-        let rows: Vec<u32> = (0..samples.values.len() as u32).collect();
-        let weights = samples.relative_weights();
-        self.candidates[chosen].fit(&x, &rows, &samples.values, &weights, fit_seed)
+        forest: &Forest<f64>,
+        seed: u64,
+    ) -> Result<Vec<f64>, TrainError> {
+        let values = &self.samples.values;
+        Ok(permutation_importance(forest, &self.x, &self.rows, values, 3, seed)?)
     }
 
-    /// The candidate's hyper-parameters for a record.
-    pub(crate) fn params(&self, trial: usize) -> std::collections::BTreeMap<String, String> {
-        self.space.describe(&self.candidates[trial])
+    fn task(&self, seed: u64) -> Task<'_> {
+        Task {
+            x: &self.x,
+            rows: &self.rows,
+            y: &self.samples.values,
+            w: Some(&self.weights),
+            group_of_row: &self.samples.models,
+            seed,
+        }
+    }
+}
+
+/// One trial of a family's search.
+pub(crate) struct Candidate {
+    /// Hyper-parameters.
+    pub(crate) params: BTreeMap<String, String>,
+    /// Scores.
+    pub(crate) trial: Trial,
+    /// Estimated flash when fitted on all rows; `None` for what cannot be compiled.
+    pub(crate) est_bytes: Option<u64>,
+}
+
+/// A finished search of one family for one target.
+pub(crate) struct FamilySearch {
+    /// Name of the family.
+    pub(crate) name: &'static str,
+    /// Trials in the order of drawing.
+    pub(crate) candidates: Vec<Candidate>,
+    refit: Box<Refit>,
+    cross_validate: Box<CrossValidate>,
+}
+
+/// Fits candidate `usize` on all rows of some data.
+type Refit = dyn Fn(usize, &TargetData, u64) -> Result<Model, TrainError> + Send + Sync;
+
+/// Scores candidate `usize` by cross-validation on some data.
+type CrossValidate =
+    dyn Fn(usize, &TargetData, &GroupedKFold, u64) -> Result<Trial, TrainError> + Send + Sync;
+
+impl FamilySearch {
+    /// Draws and cross-validates the family's trials; `progress` gets `(done, total)` folds.
+    ///
+    /// # Errors
+    /// Data that no trial can be fitted to, or a journal that cannot be written.
+    pub(crate) fn run(
+        family: Family,
+        data: &TargetData,
+        folds: &GroupedKFold,
+        settings: Settings<'_>,
+        progress: &(dyn Fn(usize, usize) + Sync),
+    ) -> Result<Self, TrainError> {
+        match family {
+            Family::RandomForest => {
+                let features = data.samples.features.len() as u32;
+                run(RandomForestLearner { features }, data, folds, settings, progress)
+            }
+            Family::BoostedTrees => run(BoostedLearner, data, folds, settings, progress),
+            Family::Svr => {
+                run(SvrLearner { max_rows: SVR_MAX_ROWS }, data, folds, settings, progress)
+            }
+            Family::Polynomial => run(PolyLearner, data, folds, settings, progress),
+            Family::Mlp => {
+                run(MlpLearner { max_rows: MLP_MAX_ROWS }, data, folds, settings, progress)
+            }
+        }
     }
 
-    /// Mean and standard error of a trial's MAPE over the folds, %.
-    pub(crate) fn cv_mape_percent(&self, trial: usize) -> Option<(f64, f64)> {
-        let t = &self.trials[trial];
-        Some((t.mean()?, t.standard_error().unwrap_or(0.0)))
+    /// Fits a candidate on all rows of `data`, which has the columns of the search.
+    ///
+    /// # Errors
+    /// As the learner's.
+    pub(crate) fn refit(
+        &self,
+        candidate: usize,
+        data: &TargetData,
+        seed: u64,
+    ) -> Result<Model, TrainError> {
+        (self.refit)(candidate, data, seed)
     }
 
-    /// Number of different candidates, which a small space may keep below what was asked for.
-    pub(crate) fn candidates(&self) -> usize {
-        self.candidates.len()
+    /// Scores a candidate by cross-validation on `data`, which may have other columns.
+    ///
+    /// # Errors
+    /// As the search's.
+    pub(crate) fn cross_validate(
+        &self,
+        candidate: usize,
+        data: &TargetData,
+        folds: &GroupedKFold,
+        seed: u64,
+    ) -> Result<Trial, TrainError> {
+        (self.cross_validate)(candidate, data, folds, seed)
+    }
+
+    /// The candidate of lowest cross-validated MAPE; `None` if all diverged.
+    pub(crate) fn best(&self) -> Option<usize> {
+        let trials: Vec<Trial> = self.candidates.iter().map(|c| c.trial.clone()).collect();
+        best(&trials)
     }
 
     /// All trials for the record, in the order of drawing.
     pub(crate) fn record(&self) -> Vec<record::Trial> {
-        let trials = self.trials.iter().enumerate();
-        trials
-            .map(|(i, t)| record::Trial {
-                params: self.params(i),
-                fold_mape_percent: t.fold_mape_percent.clone(),
-                cv_mape_percent: t.mean(),
-                est_bytes: Some(self.est_bytes[i]),
+        self.candidates
+            .iter()
+            .map(|c| record::Trial {
+                params: c.params.clone(),
+                fold_mape_percent: c.trial.fold_mape_percent.clone(),
+                cv_mape_percent: c.trial.mean(),
+                est_bytes: c.est_bytes,
             })
             .collect()
     }
+}
 
-    /// Trials from the one-standard-error choice down: each smaller than the one before, and the
-    /// most accurate of its size or less.
-    fn front(&self) -> Result<Vec<usize>, TrainError> {
-        let start = smallest_within_one_se(&self.trials, |i| self.est_bytes[i])
-            .ok_or(TrainError::NoUsableTrial { target: self.target.name() })?;
-        let mut smaller: Vec<(u64, f64, usize)> = (0..self.trials.len())
-            .filter(|&i| self.est_bytes[i] < self.est_bytes[start])
-            .filter_map(|i| Some((self.est_bytes[i], self.trials[i].mean()?, i)))
-            .collect();
-        smaller.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)).then(a.2.cmp(&b.2)));
-        let mut front = Vec::new();
-        let mut best = f64::INFINITY;
-        for (_, mape, i) in smaller {
-            if mape < best {
-                best = mape;
-                front.push(i);
-            }
-        }
-        front.push(start);
-        front.reverse();
-        Ok(front)
+fn run<L: Learner + Send + 'static>(
+    learner: L,
+    data: &TargetData,
+    folds: &GroupedKFold,
+    settings: Settings<'_>,
+    progress: &(dyn Fn(usize, usize) + Sync),
+) -> Result<FamilySearch, TrainError>
+where
+    L::Params: 'static,
+{
+    let name = learner.name();
+    let store = JournalStore {
+        journal: settings.journal,
+        target: data.target,
+        family: name,
+        fault: Mutex::new(None),
+    };
+    let found = search(
+        &learner,
+        data.task(settings.fit_seed),
+        folds,
+        settings.trials,
+        settings.trial_seed,
+        &store,
+        progress,
+    );
+    // The journal's own message says more than the learner's "store failed".
+    if let Some(e) = store.fault.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner) {
+        return Err(e.into());
     }
-}
-
-/// Settings that all targets share.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Settings {
-    /// Trials per target.
-    pub(crate) trials: u32,
-    /// Flash for all predictors, bytes.
-    pub(crate) budget_bytes: u64,
-    /// Seed of the drawn hyper-parameters.
-    pub(crate) trial_seed: u64,
-    /// Seed of every fit. One for all trials: trials then differ in their parameters alone.
-    pub(crate) fit_seed: u64,
-}
-
-/// Chooses a trial per target: for each the smallest within one standard error of its best; while
-/// all together exceed the budget, the step down that costs the least MAPE per byte saved.
-///
-/// # Errors
-/// If a target has no usable trial, or the smallest trials together exceed the budget.
-pub(crate) fn choose_together(
-    searches: &[TargetSearch],
-    budget_bytes: u64,
-) -> Result<Vec<usize>, TrainError> {
-    let fronts: Vec<Vec<usize>> =
-        searches.iter().map(TargetSearch::front).collect::<Result<_, _>>()?;
-    let costs: Vec<Vec<(u64, f64)>> = searches
+    let found = found?;
+    let thresholds = data.thresholds();
+    // A fold's fit sees (k − 1)/k of the rows; leaves grow at most in proportion to rows.
+    let k = folds.k() as u64;
+    let candidates = found
+        .params
         .iter()
-        .zip(&fronts)
-        .map(|(s, front)| {
-            let cost = |&i: &usize| (s.est_bytes[i], s.trials[i].mean().unwrap_or(f64::INFINITY));
-            front.iter().map(cost).collect()
+        .zip(found.trials)
+        .zip(&found.sizes)
+        .map(|((params, trial), size)| Candidate {
+            params: learner.describe(params),
+            trial,
+            est_bytes: size
+                .map(|s| estimate_bytes_of(u64::from(s.trees), s.leaves * k / (k - 1), thresholds)),
         })
         .collect();
-    let picked = fit_budget(&costs, budget_bytes)?;
-    Ok(picked.into_iter().zip(fronts).map(|(at, front)| front[at]).collect())
+    let learner = Arc::new(learner);
+    let params = Arc::new(found.params);
+    let refit = {
+        let (learner, params) = (Arc::clone(&learner), Arc::clone(&params));
+        move |candidate: usize, data: &TargetData, seed| {
+            let weights = Some(&data.weights[..]);
+            let values = &data.samples.values;
+            Ok(learner.fit(&params[candidate], &data.x, &data.rows, values, weights, seed)?)
+        }
+    };
+    let cross_validate = move |candidate: usize, data: &TargetData, folds: &GroupedKFold, seed| {
+        let one = One { learner: &*learner, params: &params[candidate] };
+        let mut found = search(&one, data.task(seed), folds, 1, 0, &NoStore, &|_, _| {})?;
+        let fault = TrainError::NoUsableTrial { target: data.target.name() };
+        found.trials.pop().ok_or(fault)
+    };
+    Ok(FamilySearch {
+        name,
+        candidates,
+        refit: Box::new(refit),
+        cross_validate: Box::new(cross_validate),
+    })
 }
 
-/// Index into each list of `(bytes, MAPE)`, largest first, so that the bytes together fit.
-fn fit_budget(costs: &[Vec<(u64, f64)>], budget_bytes: u64) -> Result<Vec<usize>, TrainError> {
-    let mut at = vec![0; costs.len()];
-    loop {
-        let total: u64 = costs.iter().zip(&at).map(|(list, &i)| list[i].0).sum();
-        if total <= budget_bytes {
-            return Ok(at);
-        }
-        // The cheapest step of any length: a later entry may be a better bargain than the next.
-        let step = costs
-            .iter()
-            .enumerate()
-            .flat_map(|(t, list)| {
-                let (bytes, mape) = list[at[t]];
-                list.iter()
-                    .enumerate()
-                    .skip(at[t] + 1)
-                    .map(move |(i, &(b, m))| ((m - mape) / (bytes - b).max(1) as f64, t, i))
-            })
-            .min_by(|a, b| a.0.total_cmp(&b.0));
-        match step {
-            Some((_, t, i)) => at[t] = i,
-            None => {
-                return Err(TrainError::FlashBudget { smallest: total, budget: budget_bytes });
-            }
-        }
+/// A family reduced to one member, so that a search for one trial scores just that.
+struct One<'a, L: Learner> {
+    learner: &'a L,
+    params: &'a L::Params,
+}
+
+impl<L: Learner> Space for One<'_, L> {
+    type Params = L::Params;
+
+    fn draw(&self, _: &mut Xoshiro256PlusPlus) -> L::Params {
+        self.params.clone()
+    }
+
+    fn describe(&self, params: &L::Params) -> BTreeMap<String, String> {
+        self.learner.describe(params)
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn everything_fits_nothing_changes() {
-        let costs = [vec![(100, 2.0), (10, 5.0)], vec![(50, 1.0)]];
-        assert_eq!(fit_budget(&costs, 150).unwrap(), [0, 0]);
+impl<L: Learner> Learner for One<'_, L> {
+    fn name(&self) -> &'static str {
+        self.learner.name()
     }
 
-    #[test]
-    fn the_cheapest_accuracy_is_given_up_first() {
-        let costs =
-            [vec![(100, 2.0), (60, 2.1), (10, 9.0)], vec![(100, 2.0), (60, 4.0), (10, 5.0)]];
-        assert_eq!(fit_budget(&costs, 160).unwrap(), [1, 0]);
-        assert_eq!(fit_budget(&costs, 120).unwrap(), [1, 2]);
-        assert_eq!(fit_budget(&costs, 20).unwrap(), [2, 2]);
-        let error = fit_budget(&costs, 19).unwrap_err().to_string();
-        assert!(error.contains("20 bytes") && error.contains("19"), "{error}");
+    fn evaluate(
+        &self,
+        group: &[&L::Params],
+        fold: Fold<'_>,
+    ) -> Result<Vec<Option<HeldOut>>, LearnError> {
+        self.learner.evaluate(group, fold)
+    }
+
+    fn fit(
+        &self,
+        params: &L::Params,
+        x: &CodedMatrix,
+        rows: &[u32],
+        y: &[f64],
+        w: Option<&[f64]>,
+        seed: u64,
+    ) -> Result<Model, LearnError> {
+        self.learner.fit(params, x, rows, y, w, seed)
+    }
+}
+
+/// The journal as a search sees it.
+struct JournalStore<'a> {
+    journal: &'a Journal,
+    target: Target,
+    family: &'static str,
+    fault: Mutex<Option<crate::JournalError>>,
+}
+
+impl Store for JournalStore<'_> {
+    fn known(&self, trial: usize, fold: usize) -> Option<Known> {
+        self.journal.known(self.target, self.family, trial, fold)
+    }
+
+    fn keep(&self, fold: usize, scored: &[Scored], seconds: f64) -> Result<(), StoreError> {
+        self.journal.append(self.target, self.family, fold, scored, seconds).map_err(|e| {
+            let mut fault = self.fault.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+            fault.get_or_insert(e);
+            StoreError
+        })
+    }
+}
+
+/// The forest of a model that can be compiled.
+///
+/// # Errors
+/// If the model is of another kind; families say beforehand whether they compile.
+pub(crate) fn compiled(model: Model, target: Target) -> Result<Forest<f64>, TrainError> {
+    match model {
+        Model::Forest(forest) => Ok(forest),
+        Model::Other(_) => Err(TrainError::NoUsableTrial { target: target.name() }),
     }
 }

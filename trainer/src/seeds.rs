@@ -19,6 +19,8 @@ pub struct Seeds {
     pub trials: u64,
     /// Bootstrap samples and feature subsets of every fit.
     pub fit: u64,
+    /// Shuffles of permutation importance.
+    pub importance: u64,
 }
 
 impl Seeds {
@@ -33,6 +35,7 @@ impl Seeds {
             folds: next(),
             trials: next(),
             fit: next(),
+            importance: next(),
         }
     }
 }
@@ -45,12 +48,12 @@ mod tests {
     fn seeds_differ_from_each_other_and_between_runs() {
         let of = |seed| {
             let s = Seeds::new(seed);
-            [s.shapes, s.noise, s.split, s.folds, s.trials, s.fit]
+            [s.shapes, s.noise, s.split, s.folds, s.trials, s.fit, s.importance]
         };
         let mut all = [of(1), of(2)].concat();
         assert_eq!(of(1), of(1));
         all.sort_unstable();
         all.dedup();
-        assert_eq!(all.len(), 12);
+        assert_eq!(all.len(), 14);
     }
 }

@@ -17,96 +17,77 @@ pub(crate) struct Body<'a> {
     pub(crate) functions: &'a Functions,
     /// By column of the forest.
     pub(crate) ranked: &'a [Ranked],
-    /// In *value* form the type of leaves; `None` in *grid* form.
-    pub(crate) leaf_type: Option<&'static str>,
+    /// Type of leaves.
+    pub(crate) leaf_type: &'static str,
 }
 
 impl Body<'_> {
     pub(crate) fn write(&self, out: &mut dyn Write) -> io::Result<()> {
         for (number, &op) in self.functions.ops().iter().enumerate() {
-            write!(out, "\n#[inline(never)]\nfn tree_{number}(x: &Ranks")?;
-            match self.leaf_type {
-                Some(leaf) => writeln!(out, ") -> {leaf} {{")?,
-                None => writeln!(out, ", cells: &mut Cells) {{")?,
-            }
+            let (x, leaf) = (if self.is_leaf(op) { "_" } else { "x" }, self.leaf_type);
+            writeln!(out, "\n#[inline(never)]\nfn tree_{number}({x}: &Ranks) -> {leaf} {{")?;
             self.inside(out, op, 1)?;
             writeln!(out, "}}")?;
         }
         Ok(())
     }
 
+    fn is_leaf(&self, op: u32) -> bool {
+        matches!(self.program.ops[op as usize], Op::Leaf(_))
+    }
+
     /// Writes an operation on lines of its own: as a call if it is a function.
     fn block(&self, out: &mut dyn Write, op: u32, depth: usize) -> io::Result<()> {
-        match self.functions.number(op) {
-            Some(number) => {
-                let call = match self.leaf_type {
-                    Some(_) => format!("tree_{number}(x)"),
-                    None => format!("tree_{number}(x, cells);"),
-                };
-                writeln!(out, "{}{call}", pad(depth))
-            }
+        // A leaf may be a function, for a part that is one leaf; elsewhere it is a number.
+        match self.functions.number(op).filter(|_| !self.is_leaf(op)) {
+            Some(number) => writeln!(out, "{}tree_{number}(x)", pad(depth)),
             None => self.inside(out, op, depth),
         }
     }
 
-    /// Writes what an operation does.
+    /// Writes what an operation computes.
     fn inside(&self, out: &mut dyn Write, op: u32, depth: usize) -> io::Result<()> {
-        match (self.program.ops[op as usize], self.leaf_type) {
-            (Op::Nothing, _) => Ok(()),
-            (Op::Leaf(value), Some(_)) => writeln!(out, "{}{value}", pad(depth)),
-            (Op::Leaf(list), None) => writeln!(out, "{}add(cells, {list});", pad(depth)),
-            (Op::Both(a, b), _) => {
-                self.block(out, a, depth)?;
-                self.block(out, b, depth)
-            }
-            (Op::If { .. }, _) => {
-                write!(out, "{}", pad(depth))?;
-                self.branch(out, op, depth)
-            }
+        write!(out, "{}", pad(depth))?;
+        match self.program.ops[op as usize] {
+            Op::Leaf(value) => writeln!(out, "{value}"),
+            Op::If { .. } => self.branch(out, op, depth, ""),
         }
     }
 
-    /// Writes a branch; the cursor stands after the indentation or after `else `.
-    fn branch(&self, out: &mut dyn Write, op: u32, depth: usize) -> io::Result<()> {
+    /// Writes a branch; the cursor stands after the indentation and `before`.
+    fn branch(&self, out: &mut dyn Write, op: u32, depth: usize, before: &str) -> io::Result<()> {
         let Op::If { feature, threshold, then, otherwise } = self.program.ops[op as usize] else {
             return Ok(());
         };
-        if self.is_nothing(then) || self.is_nothing(otherwise) {
-            return self.one_sided(out, op, depth);
+        // Branches in a row that lead to the same become one condition.
+        let mut conditions = vec![self.condition(feature, threshold, true)];
+        let mut rest = otherwise;
+        while self.is_inline_branch(rest)
+            && let Op::If { feature, threshold, then: a, otherwise: b } =
+                self.program.ops[rest as usize]
+            && (a == then || b == then)
+        {
+            conditions.push(self.condition(feature, threshold, a == then));
+            rest = if a == then { b } else { a };
         }
-        writeln!(out, "if {} {{", self.condition(feature, threshold, true))?;
-        self.block(out, then, depth + 1)?;
-        if self.is_inline_branch(otherwise) {
-            write!(out, "{}}} else ", pad(depth))?;
-            self.branch(out, otherwise, depth)
-        } else {
-            writeln!(out, "{}}} else {{", pad(depth))?;
-            self.block(out, otherwise, depth + 1)?;
-            writeln!(out, "{}}}", pad(depth))
-        }
-    }
-
-    /// A branch of which one side adds nothing; directly nested ones become one condition.
-    fn one_sided(&self, out: &mut dyn Write, mut op: u32, depth: usize) -> io::Result<()> {
-        let mut conditions = Vec::new();
-        while let Op::If { feature, threshold, then, otherwise } = self.program.ops[op as usize] {
-            let nested = !conditions.is_empty();
-            let side = self.is_nothing(otherwise);
-            if (nested && self.functions.number(op).is_some()) || !(side || self.is_nothing(then)) {
-                break;
+        // Breaks where rustfmt does.
+        let line = format!("if {}", conditions.join(" || "));
+        match 4 * depth + before.len() + line.len() {
+            0..=98 => writeln!(out, "{line} {{")?,
+            99..=100 => writeln!(out, "{line}\n{}{{", pad(depth))?,
+            _ => {
+                let next = format!("\n{}|| ", pad(depth + 1));
+                writeln!(out, "if {}\n{}{{", conditions.join(&next), pad(depth))?;
             }
-            conditions.push(self.condition(feature, threshold, side));
-            op = if side { then } else { otherwise };
         }
-        let line = format!("if {} {{", conditions.join(" && "));
-        // rustfmt breaks long conditions, one per line.
-        if line.len() + 4 * depth <= 100 {
-            writeln!(out, "{line}")?;
-        } else {
-            let next = format!("\n{}&& ", pad(depth + 1));
-            writeln!(out, "if {}\n{}{{", conditions.join(&next), pad(depth))?;
+        self.block(out, then, depth + 1)?;
+        if self.is_inline_branch(rest) {
+            let before = "} else ";
+            write!(out, "{}{before}", pad(depth))?;
+            return self.branch(out, rest, depth, before);
         }
-        self.block(out, op, depth + 1)?;
+        writeln!(out, "{}}} else {{", pad(depth))?;
+        self.block(out, rest, depth + 1)?;
         writeln!(out, "{}}}", pad(depth))
     }
 
@@ -121,10 +102,6 @@ impl Body<'_> {
             (_, false) => format!("> {rank}"),
         };
         format!("x.{name} {comparison}")
-    }
-
-    fn is_nothing(&self, op: u32) -> bool {
-        self.program.ops[op as usize] == Op::Nothing
     }
 
     fn is_inline_branch(&self, op: u32) -> bool {

@@ -24,32 +24,29 @@ impl Functions {
         let count = program.ops.len();
         let mut parents = vec![0u32; count];
         for op in &program.ops {
-            if let Op::If { then: a, otherwise: b, .. } | Op::Both(a, b) = *op {
+            if let Op::If { then: a, otherwise: b, .. } = *op {
                 parents[a as usize] += 1;
                 parents[b as usize] += 1;
             }
         }
         let mut is_function = vec![false; count];
-        for &root in &program.roots {
-            // A tree that adds one list to the grid is a call already.
-            is_function[root as usize] = !matches!(program.ops[root as usize], Op::Leaf(_));
+        let values = program.parts().map(|part| part.value);
+        for root in program.roots.iter().copied().chain(values) {
+            is_function[root as usize] = true;
         }
         // Operations and nesting of each operation's text where it stands inside a function.
         let mut size = vec![1u32; count];
         let mut nesting = vec![0u32; count];
         for i in 0..count {
-            let (a, b, levels) = match program.ops[i] {
-                Op::Nothing | Op::Leaf(_) => continue,
-                Op::Both(a, b) => (a as usize, b as usize, 0),
-                Op::If { then, otherwise, .. } => (then as usize, otherwise as usize, 1),
-            };
+            let Op::If { then, otherwise, .. } = program.ops[i] else { continue };
+            let (a, b) = (then as usize, otherwise as usize);
             let inline = |child: usize, is_function: &[bool]| {
                 if is_function[child] { (1, 0) } else { (size[child], nesting[child]) }
             };
             let (mut size_a, mut nesting_a) = inline(a, &is_function);
             let (mut size_b, mut nesting_b) = inline(b, &is_function);
             loop {
-                let too_deep = levels + nesting_a.max(nesting_b) > MAX_NESTING;
+                let too_deep = 1 + nesting_a.max(nesting_b) > MAX_NESTING;
                 let too_large = 1 + size_a + size_b > MAX_OPS_PER_FUNCTION;
                 if !too_deep && !too_large {
                     break;
@@ -64,7 +61,7 @@ impl Functions {
                 }
             }
             size[i] = 1 + size_a + size_b;
-            nesting[i] = levels + nesting_a.max(nesting_b);
+            nesting[i] = 1 + nesting_a.max(nesting_b);
             if parents[i] > 1 && size[i] >= MIN_SHARED_OPS {
                 is_function[i] = true;
             }

@@ -1,5 +1,6 @@
 //! Lists of numbers, laid out as rustfmt lays them out.
 
+use std::fmt::Display;
 use std::io::{self, Write};
 
 /// Line width of rustfmt.
@@ -11,17 +12,17 @@ pub(crate) fn array(
     out: &mut dyn Write,
     indent: usize,
     head: &str,
-    items: &[u32],
+    items: &[impl Display],
     tail: &str,
 ) -> io::Result<()> {
     let pad = " ".repeat(indent);
-    let list = items.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
+    let list = items.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
     let one_line = format!("{pad}{head}[{list}]{tail}");
     if one_line.len() <= WIDTH {
         return writeln!(out, "{one_line}");
     }
     let next_line = format!("{pad}    [{list}]{tail}");
-    if let Some(assigned) = head.strip_suffix(' ')
+    if let Some(assigned) = head.strip_suffix(' ').filter(|head| head.ends_with('='))
         && next_line.len() <= WIDTH
     {
         return writeln!(out, "{pad}{assigned}\n{next_line}");
@@ -43,6 +44,28 @@ pub(crate) fn array(
         writeln!(out, "{pad}    {line}")?;
     }
     writeln!(out, "{pad}]{tail}")
+}
+
+/// Writes `head items tail` on one line if it fits, else every item on a line of its own.
+pub(crate) fn items(
+    out: &mut dyn Write,
+    indent: usize,
+    head: &str,
+    items: &[String],
+    tail: &str,
+) -> io::Result<()> {
+    let pad = " ".repeat(indent);
+    // Braces are padded, brackets are not.
+    let space = if head.ends_with('{') { " " } else { "" };
+    let one_line = format!("{pad}{head}{space}{}{space}{tail}", items.join(", "));
+    if one_line.len() <= WIDTH {
+        return writeln!(out, "{one_line}");
+    }
+    writeln!(out, "{pad}{head}")?;
+    for item in items {
+        writeln!(out, "{pad}    {item},")?;
+    }
+    writeln!(out, "{pad}{tail}")
 }
 
 /// Writes `pub const NAME: &str = "value";`.

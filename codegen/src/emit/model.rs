@@ -64,7 +64,8 @@ pub(crate) fn write(
     let ranges = ranges(lowered);
     let coverage = if ranges.is_empty() { "Range" } else { "{Feature, Range}" };
     writeln!(out, "\nuse crate::coverage::{coverage};")?;
-    writeln!(out, "use crate::shape::Shape;\n")?;
+    writeln!(out, "use crate::shape::Shape;")?;
+    writeln!(out, "use crate::thermal_model::ThermalModel;\n")?;
     let ids = [
         ("PLATFORM", "Platform that the predictors were trained for.", &bundle.platform.name),
         ("ENGINE", "Inference engine.", &bundle.platform.engine),
@@ -92,22 +93,18 @@ pub(crate) fn write(
     writeln!(out, "/// Memory clocks in kHz, lowest first.")?;
     literal::array(out, 0, &format!("pub const MEM_KHZ: [u32; {}] = ", mem.len()), mem, ";")?;
 
-    writeln!(out, "pub(crate) const COLUMNS: usize = {};", accel.len() + 1)?;
-    writeln!(out, "pub(crate) const CELLS: usize = {};", (accel.len() + 1) * (mem.len() + 1))?;
+    thermal(out, bundle)?;
     writeln!(out, "/// Training range of every shape feature that a predictor reads.")?;
     let head = format!("pub(crate) const RANGES: [Range; {}] = [", ranges.len());
-    if ranges.is_empty() {
-        writeln!(out, "{head}];\n")?;
-    } else {
-        writeln!(out, "{head}")?;
-    }
-    for &(feature, Domain { min, max }) in &ranges {
-        let feature = feature_variant(feature);
-        writeln!(out, "    Range {{ feature: Feature::{feature}, min: {min}, max: {max} }},")?;
-    }
-    if !ranges.is_empty() {
-        writeln!(out, "];\n")?;
-    }
+    let items: Vec<String> = ranges
+        .iter()
+        .map(|(feature, Domain { min, max })| {
+            let feature = feature_variant(*feature);
+            format!("Range {{ feature: Feature::{feature}, min: {min}, max: {max} }}")
+        })
+        .collect();
+    literal::items(out, 0, &head, &items, "];")?;
+    writeln!(out)?;
 
     writeln!(out, "/// Peak throughput in µtok/s.")?;
     writeln!(out, "pub(crate) fn peak(shape: &Shape) -> u32 {{\n    peak::peak(shape)\n}}")?;
@@ -126,6 +123,23 @@ pub(crate) fn write(
         }
     }
     Ok(())
+}
+
+/// The thermal model, if one was fitted.
+fn thermal(out: &mut dyn Write, bundle: &Bundle) -> io::Result<()> {
+    writeln!(out, "/// Model of the shell temperature, if one was fitted.")?;
+    let Some(model) = &bundle.thermal else {
+        return writeln!(out, "pub const THERMAL: Option<ThermalModel> = None;");
+    };
+    let model = model.to_int().map_err(io::Error::other)?;
+    writeln!(out, "pub const THERMAL: Option<ThermalModel> = Some(ThermalModel {{")?;
+    writeln!(out, "    intercept_uc: {},", model.intercept_uc)?;
+    literal::array(out, 4, "history_q24: ", &model.history_q24, ",")?;
+    writeln!(out, "    power_uc_per_w: {},", model.power_uc_per_w)?;
+    writeln!(out, "    time_uc_per_s: {},", model.time_uc_per_s)?;
+    writeln!(out, "    time_power_uc_per_ws: {},", model.time_power_uc_per_ws)?;
+    literal::array(out, 4, "time_history_q24: ", &model.time_history_q24, ",")?;
+    writeln!(out, "}});")
 }
 
 /// Targets with a file of their own, by name, as rustfmt orders `mod` lines.

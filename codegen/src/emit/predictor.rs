@@ -7,11 +7,13 @@ use enerinfer_artifacts::{Bundle, Feature, IntPredictor, Target};
 
 use super::body::{Body, Ranked};
 use super::functions::Functions;
-use super::program::{self, Op, Program, Rect};
+use super::program::{self, Op, Part, Program, Rect, Use};
 use super::{GENERATED, feature_variant, literal};
 
-/// Most rectangles that the bits of a piece can number.
-const MAX_RECTS: usize = 1 << 15;
+/// Most rectangles that the bits of a part can number; the highest number means a selection.
+const MAX_RECTS: usize = (1 << 11) - 1;
+/// Most lists and parts that 16 bits can number.
+const MAX_LISTS: usize = 1 << 16;
 
 /// Smallest unsigned type of a value.
 fn unsigned_type(max: usize) -> &'static str {
@@ -37,14 +39,21 @@ pub(crate) fn write(
     predictor: &IntPredictor,
 ) -> io::Result<()> {
     let (form, program) = choose_form(bundle, predictor);
-    let thresholds = predictor.forest.thresholds();
-    let ranked = predictor
+    let mut ranked: Vec<Ranked> = predictor
         .forest
         .features
         .iter()
-        .zip(thresholds)
-        .map(|(f, thresholds)| Ranked { name: f.name(), thresholds })
+        .map(|f| Ranked { name: f.name(), thresholds: Vec::new() })
         .collect();
+    for op in &program.ops {
+        if let Op::If { feature, threshold, .. } = *op {
+            ranked[usize::from(feature)].thresholds.push(threshold);
+        }
+    }
+    for Ranked { thresholds, .. } in &mut ranked {
+        thresholds.sort_unstable();
+        thresholds.dedup();
+    }
     let functions = Functions::of(&program);
     File { bundle, predictor, form, program, functions, ranked }.write(out)
 }
@@ -61,10 +70,15 @@ fn choose_form(bundle: &Bundle, predictor: &IntPredictor) -> (Form, Program) {
         let program = program::grid(forest, &bundle.clocks);
         let mut seen = HashMap::new();
         let mut rects = Vec::new();
-        for (piece, _) in &program.pieces {
-            seen.entry(piece.rect).or_insert_with(|| rects.push(piece.rect));
+        for part in program.parts() {
+            if let Use::Add { rect, .. } = part.use_ {
+                seen.entry(rect).or_insert_with(|| rects.push(rect));
+            }
         }
-        if rects.len() <= MAX_RECTS {
+        let fits = rects.len() <= MAX_RECTS
+            && program.lists.len() <= MAX_LISTS
+            && program.parts().count() <= MAX_LISTS;
+        if fits && !program.is_constant() {
             return (Form::Grid(rects), program);
         }
     }
@@ -86,44 +100,35 @@ impl File<'_> {
         writeln!(out)?;
         self.imports(out)?;
         self.entry(out)?;
-        if self.program.roots.is_empty() {
+        self.values(out)?;
+        if self.program.is_constant() {
             return Ok(());
         }
         if self.has_branches() {
             self.ranks(out)?;
+        } else {
+            // Functions of parts take ranks even where clocks alone decide.
+            writeln!(out, "\nstruct Ranks;")?;
         }
-        let leaf_type = match &self.form {
-            Form::Grid(rects) => {
-                self.pieces(out, rects)?;
-                self.walk(out)?;
-                None
-            }
-            Form::Value => {
-                self.sum(out)?;
-                Some(self.leaf_type())
-            }
-        };
+        match &self.form {
+            Form::Grid(rects) => self.parts(out, rects)?,
+            Form::Value => self.sum(out)?,
+        }
+        let leaf_type = self.leaf_type();
         let (program, functions, ranked) = (&self.program, &self.functions, &self.ranked);
         Body { program, functions, ranked, leaf_type }.write(out)
     }
 
     /// Columns that branches of the printed program compare.
     fn inputs(&self) -> impl Iterator<Item = (Feature, &Ranked)> {
-        let grid = matches!(self.form, Form::Grid(_));
-        self.predictor
-            .forest
-            .features
-            .iter()
-            .copied()
-            .zip(&self.ranked)
-            .filter(move |(f, r)| !r.thresholds.is_empty() && !(grid && f.is_clock()))
-            .filter(|_| self.has_branches())
+        let features = self.predictor.forest.features.iter().copied();
+        features.zip(&self.ranked).filter(|(_, r)| !r.thresholds.is_empty())
     }
 
     /// Whether the printed program compares anything; a forest over clocks alone becomes lists of
     /// pieces.
     fn has_branches(&self) -> bool {
-        self.program.ops.iter().any(|op| matches!(op, Op::If { .. }))
+        self.inputs().next().is_some()
     }
 
     fn reads_shape(&self) -> bool {
@@ -141,7 +146,8 @@ impl File<'_> {
             writeln!(out, "use crate::coverage::Feature;")?;
         }
         if grid {
-            writeln!(out, "use crate::grid;")?;
+            let byte = if self.leaf_type() == "Byte" { "Byte, " } else { "" };
+            writeln!(out, "use crate::grid::{{self, {byte}Part, Walk}};")?;
         }
         if !self.is_scalar() {
             writeln!(out, "use crate::model;")?;
@@ -170,22 +176,18 @@ impl File<'_> {
         }
     }
 
-    /// The expression that turns a total of leaves into the device value.
+    /// `finish(sum, …)` of a total of leaves.
     fn finished(&self) -> String {
         let base = self.program.base;
-        let sum = match (self.program.roots.is_empty(), base < 0) {
+        let sum = match (self.program.is_constant(), base < 0) {
             (true, _) => base.to_string(),
             (false, true) => format!("i64::from(sum(&x)) - {}", base.unsigned_abs()),
             (false, false) => format!("i64::from(sum(&x)) + {base}"),
         };
-        let value = format!("finish({sum}, {}, {})", self.predictor.shift, self.max());
-        match self.predictor.normaliser {
-            None => value,
-            Some(n) => format!("denormalise({value}, {}, divisor)", n.reference),
-        }
+        format!("finish({sum}, {}, {})", self.predictor.shift, self.max())
     }
 
-    /// The function that `model/mod.rs` calls.
+    /// The function that `model/mod.rs` calls: from a shape to ranks and on, then the normaliser.
     fn entry(&self, out: &mut dyn Write) -> io::Result<()> {
         let name = self.predictor.target.name();
         let shape = if self.reads_shape() { "shape" } else { "_shape" };
@@ -197,47 +199,69 @@ impl File<'_> {
                 "pub(super) fn {name}({shape}: &Shape, out: &mut [u32; model::POINTS]) {{"
             )?;
         }
-        if let Some(n) = self.predictor.normaliser {
-            let feature = feature_variant(n.feature);
-            writeln!(out, "    let divisor = shape.feature(Feature::{feature});")?;
-        }
-        let per_point = !self.is_scalar() && self.inputs().any(|(f, _)| f.is_clock());
-        if self.has_branches() {
-            let mutable = if per_point { "mut " } else { "" };
-            writeln!(out, "    let {mutable}x = Ranks::new([")?;
-            for (feature, _) in self.inputs() {
-                if feature.is_clock() {
-                    writeln!(out, "        {},", self.highest_khz(feature))?;
-                } else {
-                    let feature = feature_variant(feature);
-                    writeln!(out, "        shape.feature(Feature::{feature}),")?;
-                }
+        let x = if self.has_branches() {
+            let values: Vec<String> = self
+                .inputs()
+                .map(|(feature, _)| match feature.is_clock() {
+                    true => self.highest_khz(feature).to_string(),
+                    false => format!("shape.feature(Feature::{})", feature_variant(feature)),
+                })
+                .collect();
+            literal::items(out, 4, "let x = Ranks::new([", &values, "]);")?;
+            "x"
+        } else if self.program.is_constant() {
+            ""
+        } else {
+            "Ranks"
+        };
+        let denormalised = |value: &str| {
+            self.predictor.normaliser.map(|n| {
+                let feature = feature_variant(n.feature);
+                let divisor = format!("shape.feature(Feature::{feature})");
+                format!("denormalise({value}, {}, {divisor})", n.reference)
+            })
+        };
+        if self.is_scalar() {
+            let value = format!("value({x})");
+            writeln!(out, "    {}", denormalised(&value).unwrap_or(value))?;
+        } else {
+            let comma = if x.is_empty() { "" } else { ", " };
+            writeln!(out, "    table({x}{comma}out);")?;
+            if let Some(value) = denormalised("*value") {
+                writeln!(out, "    for value in out {{\n        *value = {value};\n    }}")?;
             }
-            writeln!(out, "    ]);")?;
         }
+        writeln!(out, "}}")
+    }
+
+    /// From ranks to device values, before the normaliser.
+    fn values(&self, out: &mut dyn Write) -> io::Result<()> {
+        let per_point = !self.is_scalar() && self.inputs().any(|(f, _)| f.is_clock());
+        let x = match (self.program.is_constant(), per_point) {
+            (true, _) => "",
+            (false, false) => "x: Ranks",
+            (false, true) => "mut x: Ranks",
+        };
+        if self.is_scalar() {
+            writeln!(out, "\nfn value({x}) -> u32 {{\n    {}\n}}", self.finished())?;
+            return Ok(());
+        }
+        let x = if x.is_empty() { x.to_owned() } else { format!("{x}, ") };
+        writeln!(out, "\nfn table({x}out: &mut [u32; model::POINTS]) {{")?;
         match &self.form {
-            Form::Grid(_) => self.read_grid(out)?,
+            Form::Grid(_) => self.walk(out)?,
             Form::Value if per_point => self.point_loop(out)?,
-            Form::Value if self.is_scalar() => writeln!(out, "    {}", self.finished())?,
             Form::Value => writeln!(out, "    *out = [{}; model::POINTS];", self.finished())?,
         }
         writeln!(out, "}}")
     }
 
-    fn read_grid(&self, out: &mut dyn Write) -> io::Result<()> {
+    /// Walks every tree and reads the totals.
+    fn walk(&self, out: &mut dyn Write) -> io::Result<()> {
+        writeln!(out, "    let mut cells = [0; COLUMNS * (model::MEM_KHZ.len() + 1)];")?;
+        writeln!(out, "    WALK.list(&x, &mut cells, 0);")?;
         let (base, shift, max) = (self.program.base, self.predictor.shift, self.max());
-        writeln!(out, "    let mut cells = [0; model::CELLS];")?;
-        if !self.program.roots.is_empty() {
-            let x = if self.has_branches() { "&x, " } else { "" };
-            writeln!(out, "    walk({x}&mut cells);")?;
-        }
-        writeln!(out, "    grid::read(&mut cells, model::COLUMNS, {base}, {shift}, {max}, out);")?;
-        if let Some(n) = self.predictor.normaliser {
-            writeln!(out, "    for value in out {{")?;
-            writeln!(out, "        *value = denormalise(*value, {}, divisor);", n.reference)?;
-            writeln!(out, "    }}")?;
-        }
-        Ok(())
+        writeln!(out, "    grid::read(&mut cells, COLUMNS, {base}, {shift}, {max}, out);")
     }
 
     fn highest_khz(&self, feature: Feature) -> u32 {
@@ -286,21 +310,27 @@ impl File<'_> {
         }
         writeln!(out, "}}\n\nimpl Ranks {{")?;
         writeln!(out, "    fn new(values: [u32; {count}]) -> Self {{")?;
-        writeln!(out, "        Ranks {{")?;
-        for (i, (_, ranked)) in self.inputs().enumerate() {
-            let call = rank_call(ranked, &format!("values[{i}]"));
-            writeln!(out, "            {}: {call},", ranked.name)?;
-        }
-        writeln!(out, "        }}\n    }}\n}}")
+        let fields: Vec<String> = self
+            .inputs()
+            .enumerate()
+            .map(|(i, (_, ranked))| {
+                format!("{}: {}", ranked.name, rank_call(ranked, &format!("values[{i}]")))
+            })
+            .collect();
+        literal::items(out, 8, "Ranks {", &fields, "}")?;
+        writeln!(out, "    }}\n}}")
     }
 
-    /// Type of the leaves in *value* form.
+    /// Type of the leaves.
     fn leaf_type(&self) -> &'static str {
         let leaves = self.program.ops.iter().map(|op| match op {
             Op::Leaf(value) => *value as usize,
-            _ => 0,
+            Op::If { .. } => 0,
         });
-        unsigned_type(leaves.max().unwrap_or(0))
+        match (&self.form, unsigned_type(leaves.max().unwrap_or(0))) {
+            (Form::Grid(_), "u8") => "Byte",
+            (_, leaf) => leaf,
+        }
     }
 
     fn sum(&self, out: &mut dyn Write) -> io::Result<()> {
@@ -314,50 +344,47 @@ impl File<'_> {
         writeln!(out, "    sum\n}}")
     }
 
-    /// The lists of pieces that leaves add, and the function that adds one.
-    fn pieces(&self, out: &mut dyn Write, rects: &[Rect]) -> io::Result<()> {
+    /// The parts of trees and their lists.
+    fn parts(&self, out: &mut dyn Write, rects: &[Rect]) -> io::Result<()> {
         let numbers: HashMap<Rect, u32> = rects.iter().copied().zip(0..).collect();
         let packed: Vec<u32> = rects
             .iter()
             .map(|r| u32::from_le_bytes([r.accel.0, r.accel.1, r.mem.0, r.mem.1]))
             .collect();
-        let pieces: Vec<u32> = self
-            .program
-            .pieces
-            .iter()
-            .map(|(piece, last)| {
-                u32::from(*last) << 31 | numbers[&piece.rect] << 16 | u32::from(piece.value)
-            })
-            .collect();
-        writeln!(out)?;
-        literal::array(out, 0, &format!("static RECTS: [u32; {}] = ", rects.len()), &packed, ";")?;
-        literal::array(
-            out,
-            0,
-            &format!("static PIECES: [u32; {}] = ", pieces.len()),
-            &pieces,
-            ";",
-        )?;
-        let list = unsigned_type(pieces.len());
-        writeln!(out, "\ntype Cells = [u32; model::CELLS];")?;
-        writeln!(out, "\n#[inline(never)]\nfn add(cells: &mut Cells, list: {list}) {{")?;
-        writeln!(out, "    grid::add(cells, model::COLUMNS, &RECTS, &PIECES, list as usize);")?;
-        writeln!(out, "}}")
-    }
-
-    fn walk(&self, out: &mut dyn Write) -> io::Result<()> {
-        let x = if self.has_branches() { "x: &Ranks, " } else { "" };
-        writeln!(out, "\nfn walk({x}cells: &mut Cells) {{")?;
-        for &root in &self.program.roots {
-            match (self.functions.number(root), self.program.ops[root as usize]) {
-                (Some(number), _) => writeln!(out, "    tree_{number}(x, cells);")?,
-                (None, Op::Leaf(list)) => writeln!(out, "    add(cells, {list});")?,
-                (None, _) => {}
+        let mut starts = Vec::with_capacity(self.program.lists.len());
+        let mut items = Vec::new();
+        for list in &self.program.lists {
+            starts.push(items.len() as u32);
+            for (i, Part { use_, value }) in list.iter().enumerate() {
+                let usage = match *use_ {
+                    Use::Add { rect, base, shift } => {
+                        u32::from(shift) << 27 | numbers[&rect] << 16 | u32::from(base)
+                    }
+                    Use::Select { first } => SELECT << 16 | first,
+                };
+                let last = u32::from(i + 1 == list.len()) << 31;
+                // Every value of a part has a function.
+                let value = self.functions.number(*value).unwrap_or(0);
+                items.push(format!("Part {{ value: tree_{value}, usage: {} }}", last | usage));
             }
         }
-        writeln!(out, "}}")
+        writeln!(out)?;
+        literal::array(out, 0, &format!("static RECTS: [u32; {}] = ", rects.len()), &packed, ";")?;
+        literal::array(out, 0, &format!("static LISTS: [u16; {}] = ", starts.len()), &starts, ";")?;
+        let leaf = self.leaf_type();
+        let head = format!("static PARTS: [Part<Ranks, {leaf}>; {}] = [", items.len());
+        literal::items(out, 0, &head, &items, "];")?;
+        writeln!(out, "\nconst COLUMNS: usize = model::ACCEL_KHZ.len() + 1;")?;
+        writeln!(out, "static WALK: Walk<Ranks, {leaf}> =")?;
+        writeln!(
+            out,
+            "    Walk {{ columns: COLUMNS, rects: &RECTS, parts: &PARTS, lists: &LISTS }};"
+        )
     }
 }
+
+/// Number of the rectangle by which the device recognises a selection.
+const SELECT: u32 = 0x7ff;
 
 fn rank_function(ranked: &Ranked) -> &'static str {
     if ranked.thresholds.len() <= 0xff { "rank_u8" } else { "rank" }

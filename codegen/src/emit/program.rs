@@ -5,8 +5,9 @@
 //! - *value*: every tree is a function from ranks to a leaf, called once per prediction;
 //! - *grid*: every tree is walked **once for all operating points**. A shape split takes one
 //!   side. A clock split takes both, and costs nothing: which operating points reach a node is
-//!   known when compiling, so a leaf adds its value to a rectangle of operating points that is a
-//!   constant.
+//!   known when compiling. So a subtree without clock splits is a *part*: a function from ranks to
+//!   a value, which is added to a rectangle of operating points that is a constant. Parts form
+//!   lists; shape splits above clock splits are a function that selects the list to go on with.
 
 use std::collections::HashMap;
 
@@ -15,12 +16,8 @@ use enerinfer_artifacts::{ClockTables, Feature, Forest, Node};
 /// One operation; children stand before parents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Op {
-    /// Nothing is added.
-    Nothing,
-    /// *Value* form: the leaf. *Grid* form: index of the first piece of a list.
+    /// A value.
     Leaf(u32),
-    /// Both, one after the other (*grid* form).
-    Both(u32, u32),
     /// `x[feature] <= threshold` continues at `then`, else at `otherwise`.
     If {
         /// Column of the forest.
@@ -43,12 +40,11 @@ pub(crate) struct Ops {
 
 impl Ops {
     fn add(&mut self, op: Op) -> u32 {
-        let op = match op {
-            Op::If { then, otherwise, .. } if then == otherwise => return then,
-            Op::Both(a, b) if self.pool[a as usize] == Op::Nothing => return b,
-            Op::Both(a, b) if self.pool[b as usize] == Op::Nothing => return a,
-            op => op,
-        };
+        if let Op::If { then, otherwise, .. } = op
+            && then == otherwise
+        {
+            return then;
+        }
         *self.known.entry(op).or_insert_with(|| {
             self.pool.push(op);
             self.pool.len() as u32 - 1
@@ -63,23 +59,54 @@ pub(crate) struct Rect {
     pub(crate) mem: (u8, u8),
 }
 
-/// A value for a rectangle.
+/// What is done with a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(crate) struct Piece {
-    pub(crate) rect: Rect,
-    pub(crate) value: u16,
+pub(crate) enum Use {
+    /// `base + (value << shift)` is added to a rectangle.
+    Add {
+        /// The rectangle.
+        rect: Rect,
+        /// Smallest leaf of the part.
+        base: u16,
+        /// Step of its leaves.
+        shift: u8,
+    },
+    /// The list `first + value` is gone through.
+    Select {
+        /// Number of the first list that may be selected.
+        first: u32,
+    },
+}
+
+/// A value and its use.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Part {
+    pub(crate) use_: Use,
+    /// Operation that computes the value.
+    pub(crate) value: u32,
 }
 
 /// A lowered forest.
 #[derive(Debug)]
 pub(crate) struct Program {
     pub(crate) ops: Vec<Op>,
-    /// Operation of each tree; trees that are constant are part of `base`.
+    /// *Value* form: operation of each tree that is not constant. Empty in *grid* form.
     pub(crate) roots: Vec<u32>,
     pub(crate) base: i64,
-    /// Lists of pieces, one after the other; `true` marks the last of a list. Empty in *value*
-    /// form.
-    pub(crate) pieces: Vec<(Piece, bool)>,
+    /// *Grid* form: lists of parts; the first is where a walk starts. Empty in *value* form.
+    pub(crate) lists: Vec<Vec<Part>>,
+}
+
+impl Program {
+    /// Whether every prediction is `base`.
+    pub(crate) fn is_constant(&self) -> bool {
+        self.roots.is_empty() && self.lists.is_empty()
+    }
+
+    /// The parts of all lists.
+    pub(crate) fn parts(&self) -> impl Iterator<Item = &Part> {
+        self.lists.iter().flatten()
+    }
 }
 
 /// Lowers to the *value* form.
@@ -107,168 +134,260 @@ pub(crate) fn value(forest: &Forest<i64>) -> Program {
             _ => roots.push(map[root as usize]),
         }
     }
-    Program { ops: ops.pool, roots, base, pieces: Vec::new() }
+    Program { ops: ops.pool, roots, base, lists: Vec::new() }
 }
 
 /// Lowers to the *grid* form.
 pub(crate) fn grid(forest: &Forest<i64>, clocks: &ClockTables) -> Program {
-    let mut lowering = Grid {
-        forest,
-        clocks,
-        ops: Ops::default(),
-        pieces: Vec::new(),
-        lists: HashMap::new(),
-        built: HashMap::new(),
-    };
     let all = Rect {
         // Levels are capped far below 255.
         accel: (0, clocks.accel_khz.len() as u8),
         mem: (0, clocks.mem_khz.len() as u8),
     };
+    let mut grid = Grid {
+        forest,
+        clocks,
+        reads_clocks: reads_clocks(forest),
+        ops: Ops::default(),
+        // The first list is filled last: it refers to all others.
+        lists: vec![Vec::new()],
+    };
     let mut base = forest.base;
-    let mut roots = Vec::with_capacity(forest.roots.len());
+    let mut start = Vec::new();
     for &root in &forest.roots {
         match forest.nodes[root as usize] {
             Node::Leaf(value) => base += value,
-            Node::Split { .. } => {
-                let root = lowering.tree(root, all);
-                if lowering.ops.pool[root as usize] != Op::Nothing {
-                    roots.push(root);
-                }
-            }
+            Node::Split { .. } => start.extend(grid.list(root, all)),
         }
     }
-    Program { ops: lowering.ops.pool, roots, base, pieces: lowering.pieces }
+    if start.is_empty() {
+        grid.lists.clear();
+    } else {
+        grid.lists[0] = start;
+    }
+    Program { ops: grid.ops.pool, roots: Vec::new(), base, lists: grid.lists }
 }
 
-/// A lowered subtree.
-#[derive(Clone, Debug)]
-enum Built {
-    /// Only clock splits below: a list of pieces.
-    Pieces(Vec<Piece>),
-    Op(u32),
+/// Whether a clock split stands at or below each node.
+fn reads_clocks(forest: &Forest<i64>) -> Vec<bool> {
+    let mut reads = Vec::with_capacity(forest.nodes.len());
+    for node in &forest.nodes {
+        reads.push(match *node {
+            Node::Leaf(_) => false,
+            Node::Split { feature, left, right, .. } => {
+                forest.features[usize::from(feature)].is_clock()
+                    || reads[left as usize]
+                    || reads[right as usize]
+            }
+        });
+    }
+    reads
 }
+
+/// A node with the operating points that reach it.
+type Reached = (u32, Rect);
 
 struct Grid<'a> {
     forest: &'a Forest<i64>,
     clocks: &'a ClockTables,
+    reads_clocks: Vec<bool>,
     ops: Ops,
-    pieces: Vec<(Piece, bool)>,
-    lists: HashMap<Vec<Piece>, u32>,
-    /// By node and the operating points that reach it.
-    built: HashMap<(u32, Rect), Built>,
+    lists: Vec<Vec<Part>>,
 }
 
-/// Where a node sends a rectangle.
-enum Way {
-    One(u32),
-    Clock((u32, Rect), (u32, Rect)),
-    Shape { feature: u16, threshold: u32, left: u32, right: u32 },
+/// A list under construction: its parts, and the shape splits above clock splits that still have
+/// to become parts which select.
+#[derive(Default)]
+struct Open {
+    always: Vec<Reached>,
+    selects: Vec<Reached>,
 }
 
 impl Grid<'_> {
-    fn tree(&mut self, root: u32, all: Rect) -> u32 {
-        // Trees share nothing by node number: the memory of one suffices.
-        self.built.clear();
-        // A stack of its own: foreign trees may be thousands of levels deep.
+    /// Follows clock splits down to parts and to shape splits above further clock splits.
+    fn open(&self, root: u32, all: Rect) -> Open {
+        let mut open = Open::default();
         let mut stack = vec![(root, all)];
-        while let Some(&(node, rect)) = stack.last() {
-            if self.built.contains_key(&(node, rect)) {
+        while let Some((node, rect)) = stack.pop() {
+            if !self.reads_clocks[node as usize] {
+                open.always.push((node, rect));
+            } else if let Some(sides) = self.sides(node, rect) {
+                stack.extend(sides.into_iter().rev().flatten());
+            } else {
+                open.selects.push((node, rect));
+            }
+        }
+        open
+    }
+
+    /// The sides of a clock split that a rectangle reaches; `None` for other nodes.
+    fn sides(&self, node: u32, rect: Rect) -> Option<[Option<Reached>; 2]> {
+        let Node::Split { feature, threshold, left, right } = self.forest.nodes[node as usize]
+        else {
+            return None;
+        };
+        let cut = |levels: &[u32], (from, to): (u8, u8)| {
+            let at = levels.partition_point(|&l| l <= threshold) as u8;
+            let some = |from, to| (from < to).then_some((from, to));
+            (some(from, at.min(to)), some(at.max(from), to))
+        };
+        match self.forest.features[usize::from(feature)] {
+            Feature::AccelKhz => {
+                let (l, r) = cut(&self.clocks.accel_khz, rect.accel);
+                Some([
+                    l.map(|accel| (left, Rect { accel, ..rect })),
+                    r.map(|accel| (right, Rect { accel, ..rect })),
+                ])
+            }
+            Feature::MemKhz => {
+                let (l, r) = cut(&self.clocks.mem_khz, rect.mem);
+                Some([
+                    l.map(|mem| (left, Rect { mem, ..rect })),
+                    r.map(|mem| (right, Rect { mem, ..rect })),
+                ])
+            }
+            _ => None,
+        }
+    }
+
+    /// The parts that add a subtree to the grid.
+    fn list(&mut self, root: u32, rect: Rect) -> Vec<Part> {
+        let mut built: HashMap<Reached, Vec<Part>> = HashMap::new();
+        // A stack of its own: foreign trees may be thousands of levels deep.
+        let mut stack = vec![(root, rect)];
+        while let Some(&at) = stack.last() {
+            if built.contains_key(&at) {
                 stack.pop();
                 continue;
             }
-            let needed = match self.forest.nodes[node as usize] {
-                Node::Leaf(value) => {
-                    let pieces = if value == 0 {
-                        Vec::new()
-                    } else {
-                        // Leaves fit 16 bits after quantisation.
-                        vec![Piece { rect, value: value as u16 }]
-                    };
-                    self.built.insert((node, rect), Built::Pieces(pieces));
-                    None
+            let open = self.open(at.0, at.1);
+            let selects: Vec<Select> =
+                open.selects.iter().map(|&(node, rect)| self.select(node, rect)).collect();
+            let waiting = stack.len();
+            let ends = selects.iter().flat_map(|select| &select.ends);
+            stack.extend(ends.filter(|end| !built.contains_key(*end)));
+            if stack.len() > waiting {
+                continue;
+            }
+            let mut parts: Vec<Part> =
+                open.always.into_iter().filter_map(|(n, r)| self.part(n, r)).collect();
+            for select in selects {
+                let lists = select.ends.iter().map(|end| built[end].clone()).collect();
+                parts.extend(self.selecting(&select, lists));
+            }
+            built.insert(at, parts);
+        }
+        built.remove(&(root, rect)).unwrap_or_default()
+    }
+
+    /// The shape splits from a node down to where clocks are split or nothing is left to split.
+    fn select(&self, root: u32, rect: Rect) -> Select {
+        let mut select = Select { splits: Vec::new(), ends: Vec::new() };
+        let mut seen = std::collections::HashSet::new();
+        let mut stack = vec![root];
+        while let Some(node) = stack.pop() {
+            if !seen.insert(node) {
+                continue;
+            }
+            match self.forest.nodes[node as usize] {
+                Node::Split { feature, left, right, .. }
+                    if self.reads_clocks[node as usize]
+                        && !self.forest.features[usize::from(feature)].is_clock() =>
+                {
+                    select.splits.push(node);
+                    stack.extend([right, left]);
                 }
+                _ => select.ends.push((node, rect)),
+            }
+        }
+        // Children stand before parents.
+        select.splits.sort_unstable();
+        select
+    }
+
+    /// The part that selects among the lists of a select's ends; `None` if all are empty.
+    fn selecting(&mut self, select: &Select, lists: Vec<Vec<Part>>) -> Option<Part> {
+        if lists.iter().all(Vec::is_empty) {
+            return None;
+        }
+        let first = self.lists.len() as u32;
+        let mut map: HashMap<u32, u32> = HashMap::new();
+        for (&(node, rect), mut list) in select.ends.iter().zip(lists) {
+            if list.is_empty() {
+                // A list has an end, and so at least one part.
+                let use_ = Use::Add { rect, base: 0, shift: 0 };
+                list.push(Part { use_, value: self.ops.add(Op::Leaf(0)) });
+            }
+            let known = self.lists[first as usize..].iter().position(|l| *l == list);
+            let number = known.unwrap_or_else(|| {
+                self.lists.push(list);
+                self.lists.len() - 1 - first as usize
+            });
+            map.insert(node, self.ops.add(Op::Leaf(number as u32)));
+        }
+        let mut value = 0;
+        for &node in &select.splits {
+            if let Node::Split { feature, threshold, left, right } =
+                self.forest.nodes[node as usize]
+            {
+                let (then, otherwise) = (map[&left], map[&right]);
+                value = self.ops.add(Op::If { feature, threshold, then, otherwise });
+                map.insert(node, value);
+            }
+        }
+        Some(Part { use_: Use::Select { first }, value })
+    }
+
+    /// The part of a subtree without clock splits; `None` if it adds nothing.
+    fn part(&mut self, root: u32, rect: Rect) -> Option<Part> {
+        let mut nodes = Vec::new();
+        let mut stack = vec![root];
+        let mut seen = std::collections::HashSet::new();
+        while let Some(node) = stack.pop() {
+            if seen.insert(node) {
+                nodes.push(node);
+                if let Node::Split { left, right, .. } = self.forest.nodes[node as usize] {
+                    stack.extend([left, right]);
+                }
+            }
+        }
+        // Children stand before parents.
+        nodes.sort_unstable();
+        let leaves = || {
+            nodes.iter().filter_map(|&n| match self.forest.nodes[n as usize] {
+                Node::Leaf(value) => Some(value),
+                Node::Split { .. } => None,
+            })
+        };
+        let min = leaves().min().unwrap_or(0);
+        let bits = leaves().fold(0, |bits, value| bits | (value - min));
+        let shift = if bits == 0 { 0 } else { bits.trailing_zeros().min(MAX_SHIFT) };
+        let mut map = HashMap::with_capacity(nodes.len());
+        for &node in &nodes {
+            let op = match self.forest.nodes[node as usize] {
+                // Leaves of a tree fit 16 bits after quantisation.
+                Node::Leaf(value) => Op::Leaf(((value - min) >> shift) as u32),
                 Node::Split { feature, threshold, left, right } => {
-                    let way = self.way(feature, threshold, left, right, rect);
-                    self.join(node, rect, &way)
+                    Op::If { feature, threshold, then: map[&left], otherwise: map[&right] }
                 }
             };
-            match needed {
-                Some(child) => stack.push(child),
-                None => {
-                    stack.pop();
-                }
-            }
+            map.insert(node, self.ops.add(op));
         }
-        let root = self.built[&(root, all)].clone();
-        self.op(root)
-    }
-
-    fn way(&self, feature: u16, threshold: u32, left: u32, right: u32, rect: Rect) -> Way {
-        let count = |levels: &[u32]| levels.partition_point(|&l| l <= threshold) as u8;
-        let (at, (from, to)) = match self.forest.features[usize::from(feature)] {
-            Feature::AccelKhz => (count(&self.clocks.accel_khz), rect.accel),
-            Feature::MemKhz => (count(&self.clocks.mem_khz), rect.mem),
-            _ => return Way::Shape { feature, threshold, left, right },
-        };
-        if at >= to {
-            Way::One(left)
-        } else if at <= from {
-            Way::One(right)
-        } else if self.forest.features[usize::from(feature)] == Feature::AccelKhz {
-            Way::Clock(
-                (left, Rect { accel: (from, at), ..rect }),
-                (right, Rect { accel: (at, to), ..rect }),
-            )
-        } else {
-            Way::Clock(
-                (left, Rect { mem: (from, at), ..rect }),
-                (right, Rect { mem: (at, to), ..rect }),
-            )
+        let value = map[&root];
+        if min == 0 && self.ops.pool[value as usize] == Op::Leaf(0) {
+            return None;
         }
-    }
-
-    /// Builds a split from its children; returns a child that must be built first.
-    fn join(&mut self, node: u32, rect: Rect, way: &Way) -> Option<(u32, Rect)> {
-        let (l, r) = match *way {
-            Way::One(only) => ((only, rect), (only, rect)),
-            Way::Clock(l, r) => (l, r),
-            Way::Shape { left, right, .. } => ((left, rect), (right, rect)),
-        };
-        let Some(left) = self.built.get(&l).cloned() else { return Some(l) };
-        let Some(right) = self.built.get(&r).cloned() else { return Some(r) };
-        let built = match (way, left, right) {
-            (Way::One(_), only, _) => only,
-            (Way::Clock(..), Built::Pieces(mut pieces), Built::Pieces(more)) => {
-                pieces.extend(more);
-                Built::Pieces(pieces)
-            }
-            (Way::Clock(..), left, right) => {
-                let (a, b) = (self.op(left), self.op(right));
-                Built::Op(self.ops.add(Op::Both(a, b)))
-            }
-            (&Way::Shape { feature, threshold, .. }, left, right) => {
-                let (then, otherwise) = (self.op(left), self.op(right));
-                Built::Op(self.ops.add(Op::If { feature, threshold, then, otherwise }))
-            }
-        };
-        self.built.insert((node, rect), built);
-        None
-    }
-
-    fn op(&mut self, built: Built) -> u32 {
-        match built {
-            Built::Op(op) => op,
-            Built::Pieces(pieces) if pieces.is_empty() => self.ops.add(Op::Nothing),
-            Built::Pieces(pieces) => {
-                let first = self.pieces.len() as u32;
-                let list = *self.lists.entry(pieces).or_insert_with_key(|pieces| {
-                    let last = pieces.len() - 1;
-                    self.pieces.extend(pieces.iter().enumerate().map(|(i, &p)| (p, i == last)));
-                    first
-                });
-                self.ops.add(Op::Leaf(list))
-            }
-        }
+        // As above.
+        let use_ = Use::Add { rect, base: min as u16, shift: shift as u8 };
+        Some(Part { use_, value })
     }
 }
+
+/// Shape splits above clock splits, and the nodes to which they lead.
+struct Select {
+    splits: Vec<u32>,
+    ends: Vec<Reached>,
+}
+
+/// Largest shift that the bits of a part hold.
+const MAX_SHIFT: u32 = 15;

@@ -116,12 +116,11 @@ pub(crate) fn write(out: &mut dyn Write, bundle: &Bundle, lowered: &Lowered) -> 
         let expected = expected(bundle, lowered, shape);
         writeln!(out, "\n#[test]\nfn vector_{i}() {{")?;
         constructor(out, shape)?;
-        writeln!(out, "    check(")?;
-        writeln!(out, "        &shape,")?;
-        for values in [&expected.throughput, &expected.power, &expected.accel_power] {
-            literal::array(out, 8, "", values, ",")?;
-        }
-        writeln!(out, "    );\n}}")?;
+        let Expected { throughput, power, accel_power } = expected;
+        literal::array(out, 4, "let throughput_utok_per_s = ", &throughput, ";")?;
+        literal::array(out, 4, "let power_uw = ", &power, ";")?;
+        literal::array(out, 4, "let accel_power_uw = ", &accel_power, ";")?;
+        writeln!(out, "    check(&shape, throughput_utok_per_s, power_uw, accel_power_uw);\n}}")?;
     }
     Ok(())
 }

@@ -28,7 +28,7 @@ pub(crate) fn write(
         p.engine,
         p.weight_format
     )?;
-    writeln!(out, "```rust\n{EXAMPLE}```\n")?;
+    writeln!(out, "```rust\n{}```\n", example())?;
     writeln!(out, "## What the numbers mean\n")?;
     writeln!(out, "- Throughput is in µtok/s (`MicroTokPerS`), power in µW (`MicroWatt`).")?;
     writeln!(out, "- Power comprises: {}.", p.power_domain)?;
@@ -89,14 +89,24 @@ fn mhz(khz: &[u32]) -> String {
     format!("{} MHz", list.join(", "))
 }
 
-/// Compiled by the generated crate as a documentation test of `lib.rs`, and checked to be in it.
-const EXAMPLE: &str = "\
-use enerinfer_runtime::{Front, MicroTokPerS, Predictor, Shape};
+/// The example of the runtime's documentation, which is compiled and run as a test there.
+fn example() -> String {
+    let lines = include_str!("../../runtime/src/lib.rs")
+        .lines()
+        .skip_while(|line| *line != "//! ```")
+        .skip(1)
+        .take_while(|line| *line != "//! ```");
+    lines.map(|line| line.trim_start_matches("//!").trim_start().to_owned() + "\n").collect()
+}
 
-// Qwen2-1.5B: 28 layers, hidden 1536, 12 heads, 2 key/value heads, FFN 8960.
-let shape = Shape::new(28, 1536, 12, 2, 8960, 151_936).tied_embeddings();
-let prediction = Predictor::tables(&shape); // once, when the model is loaded
-let front = Front::new(&prediction.tables);
-let choice = front.choose(MicroTokPerS::from_tok_per_s(5));
-assert!(front.entries().get(choice).is_some());
-";
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn example_is_found() {
+        let example = example();
+        assert!(example.starts_with("use enerinfer_runtime::"), "{example}");
+        assert!(example.contains("Predictor::tables"), "{example}");
+    }
+}

@@ -1,22 +1,46 @@
 //! Floating-point leaves become fixed point.
 //!
-//! A leaf becomes the nearest whole multiple of 2^−shift device units. The shift is the largest
-//! (finest) one for which every leaf, counted from the smallest leaf of its tree, fits
-//! [`LEAF_BITS`] bits; the smallest leaves move into the base. So leaves are small unsigned
-//! numbers, which short instructions can load.
+//! A leaf becomes a whole multiple of 2^−shift device units, counted from the smallest leaf of its
+//! tree, whose value moves into the base. Then every *part* (a largest subtree without clock
+//! splits: the unit that the emitter prints) gets the finest power-of-two step with which its
+//! leaves, counted from its own smallest, fit a given number of bits. So leaves are small unsigned
+//! numbers, which short instructions can load, and yet precise: within a part only the shape
+//! varies.
 
-use enerinfer_artifacts::{Forest, IntPredictor, Node, Predictor};
+use std::collections::HashMap;
+
+use enerinfer_artifacts::{Bundle, Forest, IntPredictor, Node, Predictor};
 
 use super::rebuild::Pool;
 use crate::CodegenError;
 
-/// Width of a quantised leaf. 16 bits keep the error of a leaf below 1/131 000 of the spread of
-/// the largest tree: far below what forests resolve.
-pub const LEAF_BITS: u32 = 16;
+/// Width of a leaf within its tree.
+const TREE_BITS: u32 = 16;
 /// Largest magnitude of base and of the sum of leaves, in device units times 2^shift.
 const MAX_SUM: f64 = (1u64 << 61) as f64;
-/// Finest and coarsest shift that are tried.
+/// Coarsest and finest shift that are tried.
 const SHIFTS: core::ops::RangeInclusive<i32> = -16..=28;
+/// Mean relative change of predictions up to which the narrower leaves are taken: well below the
+/// error of any forest.
+const MAX_DRIFT: f64 = 1e-3;
+
+/// Width of a leaf within its part.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LeafBits {
+    /// One byte.
+    Eight,
+    /// Two bytes: nothing is lost within parts.
+    Sixteen,
+}
+
+impl LeafBits {
+    fn max_code(self) -> f64 {
+        match self {
+            LeafBits::Eight => f64::from(u8::MAX),
+            LeafBits::Sixteen => f64::from(u16::MAX),
+        }
+    }
+}
 
 /// A quantised predictor and how far its predictions may be from the floating-point ones.
 #[derive(Clone, Debug, PartialEq)]
@@ -28,22 +52,47 @@ pub struct Quantised {
     pub error_bound: f64,
 }
 
+/// Quantises to one byte per leaf if that changes predictions for the bundle's test shapes by at
+/// most 0.1 % on average, else to two. Labels play no part in the choice.
+pub fn quantise(predictor: &Predictor, bundle: &Bundle) -> Result<Quantised, CodegenError> {
+    let narrow = quantise_to(predictor, LeafBits::Eight)?;
+    if drift(predictor, &narrow.predictor, bundle).is_some_and(|drift| drift <= MAX_DRIFT) {
+        return Ok(narrow);
+    }
+    quantise_to(predictor, LeafBits::Sixteen)
+}
+
+/// Mean relative difference over the test shapes at all operating points.
+fn drift(float: &Predictor, int: &IntPredictor, bundle: &Bundle) -> Option<f64> {
+    let units = float.target.units_per_one();
+    let mut sum = 0.0;
+    let mut count = 0u32;
+    for shape in &bundle.test_shapes {
+        for point in bundle.clocks.points() {
+            let clocks = bundle.clocks.clocks_khz(point);
+            let exact = float.predict(shape, clocks);
+            let device = f64::from(int.predict(shape, clocks)) / units;
+            sum += ((device - exact) / exact).abs();
+            count += 1;
+        }
+    }
+    (count > 0).then(|| sum / f64::from(count))
+}
+
 /// Quantises every leaf and the base. Fails if the predictor's values do not fit the device's
 /// 32-bit units.
-pub fn quantise(predictor: &Predictor) -> Result<Quantised, CodegenError> {
+pub fn quantise_to(predictor: &Predictor, bits: LeafBits) -> Result<Quantised, CodegenError> {
     let forest = &predictor.forest;
     let units = predictor.target.units_per_one();
     let unrepresentable =
         |reason: String| CodegenError::Unrepresentable { target: predictor.target.name(), reason };
 
-    let ranges = tree_ranges(forest);
-    let widest = ranges.iter().map(|(min, max)| max - min).fold(0.0, f64::max) * units;
-    let magnitude = ranges
-        .iter()
-        .map(|(min, max)| min.abs().max(max.abs()))
-        .fold(forest.base.abs(), |sum, m| sum + m)
-        * units;
-    let max_code = f64::from((1u32 << LEAF_BITS) - 1);
+    let subtrees = subtrees(forest);
+    let trees = || forest.roots.iter().map(|&root| &subtrees[root as usize]);
+    let widest = trees().map(|t| t.max - t.min).fold(0.0, f64::max) * units;
+    let magnitude =
+        trees().map(|t| t.min.abs().max(t.max.abs())).fold(forest.base.abs(), |a, b| a + b) * units;
+    let max_code = f64::from((1u32 << TREE_BITS) - 1);
     let shift = SHIFTS
         .rev()
         .find(|&s| {
@@ -53,67 +102,143 @@ pub fn quantise(predictor: &Predictor) -> Result<Quantised, CodegenError> {
         .ok_or_else(|| {
             unrepresentable(format!(
                 "its leaves reach {magnitude:e} device units, which no shift brings into \
-                 {LEAF_BITS} bits; check the unit of the training target"
+                 {TREE_BITS} bits; check the unit of the training target"
             ))
         })?;
     let scale = units * f64::from(shift).exp2();
 
-    // Every tree gets nodes of its own, since its leaves are counted from its own minimum.
-    let mut pool = Pool::new();
+    let mut copy =
+        Copier { forest, subtrees: &subtrees, scale, bits, pool: Pool::new(), error: 0.0 };
     let mut base = (forest.base * scale).round() as i64;
+    let mut error = 0.5;
     let mut roots = Vec::with_capacity(forest.roots.len());
-    for (&root, &(min, _)) in forest.roots.iter().zip(&ranges) {
-        base += (min * scale).round() as i64;
-        roots
-            .push(copy_tree(forest, root, &mut pool, |leaf| ((leaf - min) * scale).round() as i64));
-        if pool.nodes.len() > enerinfer_artifacts::MAX_NODES {
+    for (&root, range) in forest.roots.iter().zip(trees()) {
+        base += (range.min * scale).round() as i64;
+        roots.push(copy.tree(root, range.min));
+        // Half a step for the smallest leaf; then the tree's own.
+        error += 0.5 + std::mem::take(&mut copy.error);
+        if copy.pool.nodes.len() > enerinfer_artifacts::MAX_NODES {
             return Err(unrepresentable(format!(
                 "more than {} nodes once trees no longer share subtrees",
                 enerinfer_artifacts::MAX_NODES
             )));
         }
     }
-
-    // Half a step for the base; half for the minimum and half for the leaf of each tree; one
-    // device unit lost by the shift.
-    let steps = 0.5 + forest.roots.len() as f64;
-    let error_bound = steps / scale + 1.0 / units;
     Ok(Quantised {
         predictor: IntPredictor {
             target: predictor.target,
             normaliser: predictor.normaliser,
             domain: predictor.domain.clone(),
-            forest: Forest { features: forest.features.clone(), base, nodes: pool.nodes, roots },
+            forest: Forest {
+                features: forest.features.clone(),
+                base,
+                nodes: copy.pool.nodes,
+                roots,
+            },
             // Within SHIFTS.
             shift: shift as i8,
         },
-        error_bound,
+        // One device unit is lost by the shift.
+        error_bound: error / scale + 1.0 / units,
     })
 }
 
-/// Smallest and largest leaf of every tree.
-fn tree_ranges(forest: &Forest<f64>) -> Vec<(f64, f64)> {
-    let mut ranges: Vec<(f64, f64)> = Vec::with_capacity(forest.nodes.len());
+/// What is known of the subtree below a node.
+struct Subtree {
+    min: f64,
+    max: f64,
+    reads_clocks: bool,
+}
+
+fn subtrees(forest: &Forest<f64>) -> Vec<Subtree> {
+    let mut subtrees: Vec<Subtree> = Vec::with_capacity(forest.nodes.len());
     for node in &forest.nodes {
-        ranges.push(match *node {
-            Node::Leaf(value) => (value, value),
-            Node::Split { left, right, .. } => {
-                let (l, r) = (ranges[left as usize], ranges[right as usize]);
-                (l.0.min(r.0), l.1.max(r.1))
+        subtrees.push(match *node {
+            Node::Leaf(value) => Subtree { min: value, max: value, reads_clocks: false },
+            Node::Split { feature, left, right, .. } => {
+                let (l, r) = (&subtrees[left as usize], &subtrees[right as usize]);
+                Subtree {
+                    min: l.min.min(r.min),
+                    max: l.max.max(r.max),
+                    reads_clocks: l.reads_clocks
+                        || r.reads_clocks
+                        || forest.features[usize::from(feature)].is_clock(),
+                }
             }
         });
     }
-    forest.roots.iter().map(|&root| ranges[root as usize]).collect()
+    subtrees
 }
 
-/// Copies one tree with mapped leaves; a subtree that the tree shares with itself stays shared.
-fn copy_tree<L: Copy, M>(
-    forest: &Forest<L>,
+/// Copies trees with quantised leaves. Every tree, and every part of it, gets nodes of its own,
+/// since its leaves are counted from its own smallest.
+struct Copier<'a> {
+    forest: &'a Forest<f64>,
+    subtrees: &'a [Subtree],
+    scale: f64,
+    bits: LeafBits,
+    pool: Pool<i64>,
+    /// Largest error of a leaf of the current tree, in steps.
+    error: f64,
+}
+
+impl Copier<'_> {
+    fn tree(&mut self, root: u32, tree_min: f64) -> u32 {
+        let mut map = HashMap::new();
+        let mut stack = vec![root];
+        while let Some(&at) = stack.last() {
+            if map.contains_key(&at) {
+                stack.pop();
+                continue;
+            }
+            match self.forest.nodes[at as usize] {
+                Node::Split { feature, threshold, left, right }
+                    if self.subtrees[at as usize].reads_clocks =>
+                {
+                    match (map.get(&left), map.get(&right)) {
+                        (Some(&left), Some(&right)) => {
+                            let split = Node::Split { feature, threshold, left, right };
+                            map.insert(at, self.pool.push(split));
+                        }
+                        (None, _) => stack.push(left),
+                        (_, None) => stack.push(right),
+                    }
+                }
+                _ => {
+                    let part = self.part(at, tree_min);
+                    map.insert(at, part);
+                }
+            }
+        }
+        map[&root]
+    }
+
+    fn part(&mut self, root: u32, tree_min: f64) -> u32 {
+        let Subtree { min, max, .. } = self.subtrees[root as usize];
+        let from = ((min - tree_min) * self.scale).round() as i64;
+        let spread = (max - min) * self.scale;
+        let mut step_log2 = 0;
+        while (spread / f64::from(step_log2).exp2()).round() > self.bits.max_code() {
+            step_log2 += 1;
+        }
+        let step = f64::from(step_log2).exp2();
+        // Half a step for the part's smallest leaf, half a (coarser) step for the others.
+        self.error = self.error.max(0.5 + if spread > 0.0 { 0.5 * step } else { 0.0 });
+        let scale = self.scale;
+        let leaf =
+            |value: f64| from + ((((value - min) * scale / step).round() as i64) << step_log2);
+        copy_subtree(self.forest, root, &mut self.pool, leaf)
+    }
+}
+
+/// Copies a subtree with mapped leaves; what it shares with itself stays shared.
+fn copy_subtree(
+    forest: &Forest<f64>,
     root: u32,
-    pool: &mut Pool<M>,
-    leaf: impl Fn(L) -> M,
+    pool: &mut Pool<i64>,
+    leaf: impl Fn(f64) -> i64,
 ) -> u32 {
-    let mut map = std::collections::HashMap::new();
+    let mut map = HashMap::new();
     let mut stack = vec![root];
     while let Some(&at) = stack.last() {
         if map.contains_key(&at) {

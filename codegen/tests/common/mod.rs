@@ -1,13 +1,16 @@
 //! Bundles and crates for the tests of the compiler.
 
 #![allow(dead_code)] // every test binary uses its own part
+#![allow(clippy::unwrap_used)] // a test that cannot prepare its input fails
+
+pub(crate) mod rows;
 
 use std::path::Path;
 use std::process::Command;
 
 use enerinfer_artifacts::{
     Bundle, ClockTables, Domain, Feature, Forest, Node, Normaliser, PlatformId, Predictor,
-    Provenance, ShapeDims, Target,
+    Provenance, ShapeDims, Target, ThermalModel,
 };
 use rand::{RngExt as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -105,7 +108,15 @@ pub(crate) fn bundle(clocks: ClockTables, predictors: Vec<Predictor>) -> Bundle 
         },
         clocks,
         predictors,
-        thermal: None,
+        thermal: Some(ThermalModel {
+            window: 20,
+            intercept_c: -0.25,
+            history: (1..=20).map(|i| f64::from(i) / 210.0).collect(),
+            power_c_per_w: 0.125,
+            time_c_per_s: 0.0,
+            time_power_c_per_ws: 0.03125,
+            time_history: (1..=20).map(|i| f64::from(i - 11) / 1024.0).collect(),
+        }),
         accuracy: Vec::new(),
         test_shapes: vec![
             shape(28, 1536, 12, 2, 8960, 151_936, true),
@@ -201,4 +212,14 @@ pub(crate) fn cargo(folder: &Path, args: &[&str]) {
         String::from_utf8_lossy(&output.stdout),
         String::from_utf8_lossy(&output.stderr)
     );
+}
+
+/// Fails if rustfmt would change the crate.
+pub(crate) fn cargo_fmt_is_silent(folder: &Path) {
+    let output = Command::new(env!("CARGO"))
+        .args(["fmt", "--check"])
+        .current_dir(folder)
+        .output()
+        .expect("cargo runs");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
 }

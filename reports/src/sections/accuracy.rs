@@ -3,6 +3,7 @@
 use enerinfer_artifacts::record::Record;
 
 use crate::document::{Cell, Part, Section, Table, Tile};
+use crate::metric::Metric;
 use crate::text;
 
 /// The figures at the top of the page.
@@ -13,7 +14,6 @@ pub(super) fn tiles(record: &Record) -> Vec<Tile> {
     };
     let heldout = format!("MAPE, {} held-out models", record.data.test_models);
     let combined = &record.combined;
-    let worst_regret = record.regret.iter().filter_map(|r| r.mean_percent).reduce(f64::max);
     vec![
         Tile {
             name: "Throughput error",
@@ -37,8 +37,14 @@ pub(super) fn tiles(record: &Record) -> Vec<Tile> {
         },
         Tile {
             name: "Regret",
-            value: percent(worst_regret),
-            note: "efficiency lost: mean over models at the worst QoE".to_owned(),
+            value: percent(Metric::MeanRegret.value(record, None)),
+            note: match Metric::MeanRegretNoiseless.value(record, None) {
+                Some(noiseless) => format!(
+                    "efficiency lost, mean at the worst QoE; {} % without noise",
+                    text::number(Some(noiseless), 2)
+                ),
+                None => "efficiency lost, mean at the worst QoE".to_owned(),
+            },
         },
         Tile {
             name: "Flash",

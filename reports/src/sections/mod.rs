@@ -5,13 +5,20 @@
 
 mod accuracy;
 mod by_point;
+mod by_shape;
+mod closed_loop;
+mod designs;
+mod families;
+mod feature_sets;
 mod fronts;
+mod importances;
 mod provenance;
 mod ranking;
 mod regret;
 mod scatter;
 pub(crate) mod search;
 mod size;
+mod thermal;
 
 use enerinfer_artifacts::OperatingPoint;
 use enerinfer_artifacts::record::Record;
@@ -22,15 +29,22 @@ use crate::text::mhz;
 /// The report of a record.
 pub(crate) fn document(record: &Record) -> Document {
     let id = &record.platform;
-    let sections: [Option<Section>; 9] = [
+    let sections: [Option<Section>; 16] = [
         Some(accuracy::section(record)),
         scatter::section(record),
         by_point::section(record),
+        by_shape::section(record),
         ranking::section(record),
         fronts::section(record),
         regret::section(record),
+        families::section(record),
+        designs::section(record),
+        feature_sets::section(record),
         search::section(record),
         size::section(record),
+        importances::section(record),
+        thermal::section(record),
+        closed_loop::section(record),
         Some(provenance::section(record)),
     ];
     Document {

@@ -53,7 +53,8 @@ pub(super) fn section(record: &Record) -> Option<Section> {
     let mut chart = Bars::new(
         "Histogram of Kendall's tau-b over held-out models",
         "tau-b (lower end of bin)",
-        &Scale::linear("Models", 0.0, f64::from(most)),
+        // Five at least, so that there are no ticks between whole numbers.
+        &Scale::linear("Models", 0.0, f64::from(most.max(5))),
         &bars,
     );
     if let Some(mean) = ranking.mean_tau_b {

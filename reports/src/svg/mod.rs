@@ -6,6 +6,7 @@
 mod bars;
 mod heatmap;
 mod plot;
+mod rows;
 mod scale;
 
 use std::fmt::Write as _;
@@ -13,6 +14,7 @@ use std::fmt::Write as _;
 pub(crate) use bars::{Bar, Bars};
 pub(crate) use heatmap::HeatMap;
 pub(crate) use plot::{Legend, Mark, Plot};
+pub(crate) use rows::{Row, draw as draw_rows};
 pub(crate) use scale::Scale;
 
 use crate::text::xml;

@@ -62,7 +62,7 @@ impl Plot {
     pub(crate) fn legend(&mut self, entries: &[Legend]) {
         let mut right = WIDTH - RIGHT;
         for entry in entries.iter().rev() {
-            right -= 7.0 * entry.name.chars().count() as f64;
+            right -= 8.3 * entry.name.chars().count() as f64;
             self.canvas.text("tick", (right, 16.0), Anchor::Start, entry.name);
             let (from, to) = (right - 28.0, right - 6.0);
             if let Some(line) = entry.line {

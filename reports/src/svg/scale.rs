@@ -70,7 +70,13 @@ impl Scale {
     fn log_ticks(&self) -> Vec<f64> {
         let decades = (self.lo.log10().floor() as i32)..=(self.hi.log10().ceil() as i32);
         // The densest series that is not too dense.
-        for digits in [&[1.0, 1.5, 2.0, 3.0, 5.0, 7.0][..], &[1.0, 2.0, 5.0], &[1.0, 3.0], &[1.0]] {
+        for digits in [
+            &[1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0][..],
+            &[1.0, 1.5, 2.0, 3.0, 5.0, 7.0],
+            &[1.0, 2.0, 5.0],
+            &[1.0, 3.0],
+            &[1.0],
+        ] {
             let ticks: Vec<f64> = decades
                 .clone()
                 .flat_map(|d| digits.iter().map(move |m| m * 10f64.powi(d)))
@@ -84,11 +90,14 @@ impl Scale {
     }
 }
 
-/// Ends that can be divided by their distance.
+/// Ends that can be divided by their distance, which must not overflow.
 fn sane(lo: f64, hi: f64) -> (f64, f64) {
+    const LARGEST: f64 = 1e300;
+    let (lo, hi) = (lo.clamp(-LARGEST, LARGEST), hi.clamp(-LARGEST, LARGEST));
     match (lo.is_finite() && hi.is_finite(), hi > lo) {
         (true, true) => (lo, hi),
-        (true, false) => (lo - 0.5, lo + 0.5),
+        // Wide enough to differ from `lo` at any magnitude.
+        (true, false) => (lo - (lo.abs() * 0.1).max(0.5), lo + (lo.abs() * 0.1).max(0.5)),
         _ => (0.0, 1.0),
     }
 }
@@ -116,10 +125,14 @@ fn linear_ticks(lo: f64, hi: f64) -> Vec<f64> {
 fn label(value: f64) -> String {
     let magnitude = value.abs();
     let text = match magnitude {
-        m if m >= 10_000.0 => return format!("{:.0}k", value / 1000.0),
-        m if m >= 100.0 || m == 0.0 => format!("{value:.0}"),
+        m if m >= 1e9 => return format!("{value:.0e}"),
+        m if m >= 1e6 => return format!("{}M", label(value / 1e6)),
+        m if m >= 1e4 => return format!("{}k", label(value / 1e3)),
+        0.0 => return "0".to_owned(),
+        m if m >= 100.0 => format!("{value:.0}"),
         m if m >= 1.0 => format!("{value:.2}"),
-        _ => format!("{value:.4}"),
+        m if m >= 1e-3 => format!("{value:.4}"),
+        _ => return format!("{value:.0e}"),
     };
     if text.contains('.') {
         text.trim_end_matches('0').trim_end_matches('.').to_owned()
@@ -150,6 +163,7 @@ mod tests {
             for scale in [Scale::linear("", lo, hi), Scale::exact("", lo, hi)] {
                 let ticks = scale.ticks();
                 prop_assert!(ticks.len() <= 21);
+                prop_assert!(ticks.iter().all(|(v, label)| v.is_finite() && label.len() < 12));
                 prop_assert!((0.0..=1.0).contains(&scale.position(lo)));
             }
         }

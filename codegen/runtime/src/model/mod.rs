@@ -7,11 +7,12 @@ mod scale;
 
 use crate::coverage::{Feature, Range};
 use crate::shape::Shape;
+use crate::thermal_model::ThermalModel;
 
 /// Layout of this crate; a change breaks code that relies on the old one.
 pub const SCHEMA_VERSION: u32 = 1;
 /// BLAKE3 of the bundle that this crate was compiled from.
-pub const MODEL_DIGEST: &str = "e9f210a812e7cd7dba70834df038476ce5608732b62c2c26ec294ad9fef6a46e";
+pub const MODEL_DIGEST: &str = "ad52fdc00980f676a40f927d1219fb49ea73c86253c4ae1412c38394a4c20fee";
 /// Platform that the predictors were trained for.
 pub const PLATFORM: &str = "tiny";
 /// Inference engine.
@@ -32,8 +33,21 @@ pub const POINTS: usize = 6;
 pub const ACCEL_KHZ: [u32; 3] = [300000, 600000, 900000];
 /// Memory clocks in kHz, lowest first.
 pub const MEM_KHZ: [u32; 2] = [1000000, 2000000];
-pub(crate) const COLUMNS: usize = 4;
-pub(crate) const CELLS: usize = 12;
+/// Model of the shell temperature, if one was fitted.
+pub const THERMAL: Option<ThermalModel> = Some(ThermalModel {
+    intercept_uc: -250000,
+    history_q24: [
+        79892, 159783, 239675, 319566, 399458, 479349, 559241, 639132, 719024, 798915, 878807,
+        958698, 1038590, 1118481, 1198373, 1278264, 1358156, 1438047, 1517939, 1597830,
+    ],
+    power_uc_per_w: 125000,
+    time_uc_per_s: 0,
+    time_power_uc_per_ws: 31250,
+    time_history_q24: [
+        -163840, -147456, -131072, -114688, -98304, -81920, -65536, -49152, -32768, -16384, 0,
+        16384, 32768, 49152, 65536, 81920, 98304, 114688, 131072, 147456,
+    ],
+});
 /// Training range of every shape feature that a predictor reads.
 pub(crate) const RANGES: [Range; 7] = [
     Range { feature: Feature::Layers, min: 4, max: 64 },

@@ -6,7 +6,6 @@ use crate::rank::rank_u8;
 use crate::shape::Shape;
 
 pub(super) fn peak(shape: &Shape) -> u32 {
-    let divisor = shape.feature(Feature::ReadParamsK);
     let x = Ranks::new([
         shape.feature(Feature::Layers),
         shape.feature(Feature::Hidden),
@@ -15,7 +14,11 @@ pub(super) fn peak(shape: &Shape) -> u32 {
         shape.feature(Feature::Ffn),
         shape.feature(Feature::TotalParamsK),
     ]);
-    denormalise(finish(i64::from(sum(&x)) + 142907, -2, u32::MAX), 1000000, divisor)
+    denormalise(value(x), 1000000, shape.feature(Feature::ReadParamsK))
+}
+
+fn value(x: Ranks) -> u32 {
+    finish(i64::from(sum(&x)) + 142907, -2, u32::MAX)
 }
 
 static LAYERS: [u32; 2] = [18, 28];
@@ -60,25 +63,25 @@ fn tree_0(x: &Ranks) -> u16 {
     if x.total_params_k <= 3 {
         if x.layers <= 1 {
             if x.ffn <= 3 {
-                40601
+                40704
             } else {
-                5505
+                5632
             }
         } else if x.total_params_k <= 2 {
             0
         } else {
-            2356
+            2304
         }
     } else if x.ffn <= 1 {
         if x.total_params_k <= 4 {
-            28783
+            28672
         } else {
-            23519
+            23552
         }
     } else if x.heads == 0 {
-        43584
+        43520
     } else {
-        3883
+        3840
     }
 }
 
@@ -89,17 +92,17 @@ fn tree_1(x: &Ranks) -> u16 {
             if x.total_params_k <= 1 {
                 0
             } else {
-                7063
+                7040
             }
         } else if x.ffn <= 2 {
-            14184
+            14208
         } else {
-            24703
+            24704
         }
     } else if x.kv_heads == 0 {
-        7411
+        7424
     } else {
-        14858
+        14848
     }
 }
 
@@ -108,24 +111,24 @@ fn tree_2(x: &Ranks) -> u16 {
     if x.layers == 0 {
         if x.ffn == 0 {
             if x.hidden <= 2 {
-                19534
+                19456
             } else {
                 0
             }
         } else if x.total_params_k <= 5 {
-            17455
+            17408
         } else {
-            39823
+            39936
         }
     } else if x.heads <= 1 {
         if x.hidden == 0 {
-            20932
+            20992
         } else {
-            42723
+            42752
         }
     } else if x.total_params_k == 0 {
-        7954
+        7936
     } else {
-        2002
+        2048
     }
 }

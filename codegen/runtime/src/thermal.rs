@@ -1,0 +1,528 @@
+//! Thermal-aware controller: keeps the shell below a threshold by prediction (EnerInfer §4.4,
+//! Algorithm 1).
+
+use crate::sensor::SensorGuard;
+use crate::tables::Tables;
+use crate::temperature::MilliCelsius;
+use crate::thermal_model::{Forecast, ThermalModel};
+use crate::time::Micros;
+use crate::units::{MicroTokPerS, MicroWatt};
+use crate::window::Window;
+
+/// `N`: steps of the prediction horizon, and the relaxed control period (EnerInfer §5).
+pub const HORIZON_STEPS: u8 = 21;
+/// `H = N·δt` with `δt = 1 s`.
+pub const HORIZON_MS: u32 = HORIZON_STEPS as u32 * 1_000;
+
+const STEP: Micros = Micros(1_000_000);
+/// Without a tick for this long the temperature counts as unknown.
+const STALE: Micros = Micros(5_000_000);
+/// A reading that has not changed while the model expected this much warming is stuck.
+const STUCK_UC: i64 = 2_000_000;
+/// The QoE is given up when its coolest point is predicted to reach the threshold this soon:
+/// half the horizon, where the cost of Algorithm 1 changes its sign too.
+const IMMINENT_MS: u32 = HORIZON_MS / 2;
+/// The default policy returns to the energy-aware choice this far below `T_pre`, and to the QoE
+/// this far below `T_max`.
+const HYSTERESIS: MilliCelsius = MilliCelsius(500);
+
+fn below(t: MilliCelsius) -> MilliCelsius {
+    MilliCelsius(t.0.saturating_sub(HYSTERESIS.0))
+}
+
+/// How points are chosen while hot, and when control returns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Policy {
+    /// Algorithm 1 as printed.
+    Paper,
+    /// Begins earlier, looks further and returns later.
+    ///
+    /// *Begins* when the paper does, or from `T_pre` on if the energy-aware choice draws more
+    /// than the model's sustainable power at `T_max`, so would reach it in the end.
+    /// *Chooses* the point with most tokens per degree, `R/(P_acc − P_sustainable)`, among those
+    /// that keep the QoE and are not predicted to reach `T_max` within the horizon; a sustainable
+    /// one if there is any. If all would, temperature wins over QoE: first the coolest point that
+    /// keeps it, then, half a horizon before `T_max`, the fastest that stays below, else the
+    /// coolest of all.
+    /// *Returns* only when the energy-aware choice itself is predicted to stay below `T_pre`.
+    #[default]
+    Default,
+}
+
+/// Settings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// Policy.
+    pub policy: Policy,
+    /// `T_max`: shell temperature that must not be exceeded.
+    pub t_max: MilliCelsius,
+    /// `T_pre`: predicted temperature above which every second is checked.
+    pub t_pre: MilliCelsius,
+    /// Whether points must keep the QoE while that is possible.
+    pub qoe_constraint: bool,
+}
+
+impl Default for Config {
+    /// 42 °C, the comfort threshold of EnerInfer §6.3; `T_pre` 37 °C, where the range begins that
+    /// the thermal model is fitted on (the paper gives no value).
+    fn default() -> Self {
+        Config {
+            policy: Policy::Default,
+            t_max: MilliCelsius(42_000),
+            t_pre: MilliCelsius(37_000),
+            qoe_constraint: true,
+        }
+    }
+}
+
+/// Who chooses operating points.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Mode {
+    /// The energy-aware controller; `S` is false.
+    #[default]
+    EnergyAware,
+    /// The thermal-aware controller; `S` is true.
+    ThermalAware,
+    /// Nobody: the temperature is unknown, so the lowest clocks run.
+    FailSafe,
+}
+
+/// What the controller needs to know at a tick.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Situation {
+    /// Operating point that runs, as achieved.
+    pub current: u16,
+    /// Operating point that the energy-aware controller would run.
+    pub energy_choice: u16,
+    /// QoE to keep.
+    pub qoe: MicroTokPerS,
+    /// Whether the accelerator works; while it does not, temperatures are only recorded.
+    pub busy: bool,
+}
+
+/// State of the controller, for logs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Status {
+    /// Who chooses.
+    pub mode: Mode,
+    /// Temperature in use; `None` while unknown.
+    pub temperature: Option<MilliCelsius>,
+    /// `T_N` of the last check, for the point that ran.
+    pub predicted: Option<MilliCelsius>,
+    /// Present control period in steps.
+    pub period: u8,
+    /// Point chosen by the last check that chose one.
+    pub choice: u16,
+    /// The QoE has been given up for the temperature.
+    pub qoe_given_up: bool,
+    /// The sensor repeats one value although the device must be warming.
+    pub stuck: bool,
+}
+
+/// Algorithm 1 as a state machine, to be ticked once per second.
+///
+/// A tick costs at most 80 multiplications for the window, and three passes over the `N` points
+/// with four multiplications and three divisions each.
+#[derive(Clone, Debug)]
+pub struct ThermalController<'a, const N: usize> {
+    tables: &'a Tables<N>,
+    model: &'a ThermalModel,
+    config: Config,
+    guard: SensorGuard,
+    window: Option<Window>,
+    last_tick: Option<Micros>,
+    first_watch: Option<Micros>,
+    period: u8,
+    count: u8,
+    mode: Mode,
+    choice: u16,
+    predicted: Option<MilliCelsius>,
+    qoe_given_up: bool,
+    last_reading: Option<MilliCelsius>,
+    unseen_warming_uc: i64,
+}
+
+impl<'a, const N: usize> ThermalController<'a, N> {
+    /// A controller; the first tick checks at once.
+    pub fn new(tables: &'a Tables<N>, model: &'a ThermalModel, config: Config) -> Self {
+        ThermalController {
+            tables,
+            model,
+            config,
+            guard: SensorGuard::default(),
+            window: None,
+            last_tick: None,
+            first_watch: None,
+            period: HORIZON_STEPS,
+            count: HORIZON_STEPS,
+            mode: Mode::EnergyAware,
+            choice: 0,
+            predicted: None,
+            qoe_given_up: false,
+            last_reading: None,
+            unseen_warming_uc: 0,
+        }
+    }
+
+    /// One step: `reading` is the shell temperature, `None` if it could not be read.
+    ///
+    /// Ticks less than half a second after the last are ignored; the window is filled by
+    /// interpolation if ticks were missed, and begun anew after a gap longer than it.
+    pub fn tick(&mut self, now: Micros, reading: Option<MilliCelsius>, at: Situation) -> Mode {
+        let steps = match self.last_tick {
+            None => 1,
+            Some(last) => match now.since(last) {
+                Some(us) if us < STEP.0 / 2 => return self.mode,
+                Some(us) => us.saturating_add(STEP.0 / 2) / STEP.0,
+                None => 1, // the clock went backwards
+            },
+        };
+        self.last_tick = Some(now);
+        let temperature = self.guard.accept(reading);
+        let temperature = match temperature {
+            Some(t) if !(at.busy && self.is_stuck(reading, at.current)) => t,
+            _ => {
+                self.fail_safe();
+                return self.mode;
+            }
+        };
+        if self.mode == Mode::FailSafe {
+            // What happened meanwhile is not known.
+            self.window = None;
+            self.mode = Mode::ThermalAware;
+        }
+        if !at.busy {
+            self.append(temperature, steps);
+            self.count = self.period;
+            return self.mode;
+        }
+        match self.config.policy {
+            // The printed loop checks, then appends and sleeps.
+            Policy::Paper => {
+                let window = *self.window.get_or_insert(Window::filled(temperature));
+                if self.count >= self.period {
+                    self.check_paper(&window, at);
+                }
+                self.append(temperature, steps);
+            }
+            Policy::Default => {
+                self.append(temperature, steps);
+                let window = *self.window.get_or_insert(Window::filled(temperature));
+                if self.count >= self.period || temperature >= self.config.t_pre {
+                    self.check_default(&window, at);
+                }
+            }
+        }
+        let elapsed = u8::try_from(steps).unwrap_or(u8::MAX);
+        self.count = self.count.saturating_add(elapsed);
+        self.mode
+    }
+
+    fn append(&mut self, t: MilliCelsius, steps: u64) {
+        match &mut self.window {
+            Some(window) if steps <= crate::window::WINDOW as u64 => {
+                let from = i64::from(window.newest().0);
+                let rise = i64::from(t.0).saturating_sub(from);
+                let steps = steps as i64; // at most 20
+                for i in 1..=steps {
+                    let between = from.saturating_add(rise.saturating_mul(i) / steps.max(1));
+                    window.push(MilliCelsius(between as i32)); // between two 32-bit values
+                }
+            }
+            _ => self.window = Some(Window::filled(t)),
+        }
+    }
+
+    /// Sums the warming that the model expects while the reading stays exactly the same.
+    fn is_stuck(&mut self, reading: Option<MilliCelsius>, current: u16) -> bool {
+        let same = reading.is_some() && reading == self.last_reading;
+        if reading.is_some() {
+            self.last_reading = reading;
+        }
+        match reading {
+            Some(t) if same => {
+                let line = self.model.forecast_steady(t).line(self.heat(current));
+                let rise_mc = i64::from(line.at(HORIZON_MS).0).saturating_sub(t.0.into());
+                let rise_uc = rise_mc.saturating_mul(1_000) / i64::from(HORIZON_STEPS);
+                let unseen_uc = self.unseen_warming_uc.saturating_add(rise_uc).max(0);
+                // Once stuck, only another value helps, not the cooling that is expected then.
+                if self.unseen_warming_uc < STUCK_UC {
+                    self.unseen_warming_uc = unseen_uc;
+                }
+            }
+            Some(_) => self.unseen_warming_uc = 0,
+            None => {}
+        }
+        self.unseen_warming_uc >= STUCK_UC
+    }
+
+    fn fail_safe(&mut self) {
+        self.mode = Mode::FailSafe;
+        self.choice = 0;
+        self.predicted = None;
+        self.period = 1;
+        self.count = 1;
+    }
+
+    /// To be called now and then between ticks (e.g. at every token): goes to the fail-safe if
+    /// ticks have stopped. True if that happened just now.
+    pub fn watch(&mut self, now: Micros) -> bool {
+        let first = *self.first_watch.get_or_insert(now);
+        let last = self.last_tick.unwrap_or(first);
+        let stale = now.since(last).map_or(false, |us| us > STALE.0);
+        if stale && self.mode != Mode::FailSafe {
+            self.fail_safe();
+            return true;
+        }
+        false
+    }
+
+    fn check_paper(&mut self, window: &Window, at: Situation) {
+        self.count = 0;
+        let forecast = self.model.forecast(window);
+        let t_n = self.predict(&forecast, at.current);
+        self.predicted = Some(t_n);
+        if t_n >= self.config.t_max {
+            self.enter(ModePeriod::THERMAL);
+            self.choice = self.least_cost(&forecast, at.qoe);
+        } else if t_n >= self.config.t_pre {
+            self.enter(ModePeriod::ALERT);
+        } else {
+            self.enter(ModePeriod::RELAXED);
+        }
+    }
+
+    fn check_default(&mut self, window: &Window, at: Situation) {
+        self.count = 0;
+        let forecast = self.model.forecast(window);
+        let t_n = self.predict(&forecast, at.current);
+        let t_energy = self.predict(&forecast, at.energy_choice);
+        self.predicted = Some(t_n);
+        let stay = self.mode == Mode::ThermalAware && t_energy >= below(self.config.t_pre);
+        let begin = t_n.max(t_energy) >= self.config.t_max
+            || (t_energy >= self.config.t_pre && !self.is_sustainable(at.energy_choice));
+        if stay || begin {
+            self.enter(ModePeriod::THERMAL);
+            let (choice, given_up) = self.most_tokens_per_degree(&forecast, window.newest(), at);
+            self.choice = choice;
+            self.qoe_given_up = given_up;
+        } else {
+            self.qoe_given_up = false;
+            self.enter(if t_energy >= self.config.t_pre {
+                ModePeriod::ALERT
+            } else {
+                ModePeriod::RELAXED
+            });
+        }
+    }
+
+    fn enter(&mut self, next: ModePeriod) {
+        self.mode = next.mode;
+        self.period = next.period;
+    }
+
+    /// Power that heats the shell: the accelerator's, or all there is if that is not known.
+    fn heat(&self, point: u16) -> MicroWatt {
+        let of =
+            |table: &[MicroWatt; N]| table.get(usize::from(point)).copied().unwrap_or_default();
+        match of(&self.tables.accel_power) {
+            MicroWatt(0) => of(&self.tables.power),
+            power => power,
+        }
+    }
+
+    fn throughput(&self, point: u16) -> MicroTokPerS {
+        self.tables.throughput.get(usize::from(point)).copied().unwrap_or_default()
+    }
+
+    fn predict(&self, forecast: &Forecast, point: u16) -> MilliCelsius {
+        forecast.line(self.heat(point)).at(HORIZON_MS)
+    }
+
+    /// `t'`, `None` if not within the horizon.
+    fn crossing_ms(&self, forecast: &Forecast, point: u16) -> Option<u32> {
+        forecast.line(self.heat(point)).crossing_ms(self.config.t_max, HORIZON_MS)
+    }
+
+    fn is_sustainable(&self, point: u16) -> bool {
+        match self.model.sustainable_power(self.config.t_max, HORIZON_MS) {
+            Some(limit) => self.heat(point) <= limit,
+            // Nothing is known about power: the threshold itself has to do.
+            None => true,
+        }
+    }
+
+    /// Attainable points (see [`crate::attainable`]) that keep `qoe`, or all of them if none does.
+    fn candidates(&self, qoe: MicroTokPerS) -> impl Iterator<Item = u16> + '_ {
+        let slowest = qoe.max(MicroTokPerS(1));
+        let any = self.tables.throughput.iter().any(|r| *r >= slowest);
+        let slowest = if any { slowest } else { MicroTokPerS(1) };
+        let throughput = self.tables.throughput.iter().enumerate();
+        throughput.filter(move |(_, r)| **r >= slowest).map(|(i, _)| i as u16)
+    }
+
+    fn wanted(&self, qoe: MicroTokPerS) -> MicroTokPerS {
+        if self.config.qoe_constraint {
+            qoe
+        } else {
+            MicroTokPerS(0)
+        }
+    }
+
+    /// `argmin J`: tokens after the crossing count against tokens before it. Equal costs: cooler.
+    fn least_cost(&self, forecast: &Forecast, qoe: MicroTokPerS) -> u16 {
+        let cost = |point: u16| {
+            let r = i64::from(self.throughput(point).0);
+            let before = self.crossing_ms(forecast, point).unwrap_or(HORIZON_MS);
+            // 2³² · 2¹⁵ fits.
+            r.saturating_mul(i64::from(HORIZON_MS).saturating_sub(2 * i64::from(before)))
+        };
+        let candidates = self.candidates(self.wanted(qoe));
+        candidates.min_by_key(|point| (cost(*point), self.heat(*point))).unwrap_or(0)
+    }
+
+    fn coolest(&self, qoe: MicroTokPerS) -> u16 {
+        let candidates = self.candidates(qoe);
+        candidates
+            .min_by_key(|p| (self.heat(*p), core::cmp::Reverse(self.throughput(*p))))
+            .unwrap_or(0)
+    }
+
+    /// The default policy's choice, and whether it gives up the QoE.
+    fn most_tokens_per_degree(
+        &self,
+        forecast: &Forecast,
+        now: MilliCelsius,
+        at: Situation,
+    ) -> (u16, bool) {
+        let qoe = self.wanted(at.qoe);
+        if let Some(best) = self.best_conserving(forecast, qoe, now, at) {
+            return (best, false);
+        }
+        let coolest = self.coolest(qoe);
+        let imminent = self.crossing_ms(forecast, coolest).map_or(false, |ms| ms < IMMINENT_MS);
+        // Once given up, the QoE returns when some point keeps it for a whole horizon.
+        if !imminent && !self.qoe_given_up {
+            return (coolest, false);
+        }
+        (self.fastest_safe(forecast, at.current), true)
+    }
+
+    /// The fastest point that is not predicted to reach `T_max`, else the coolest. Points hotter
+    /// than `current` must stay further below, so that the choice does not swing.
+    fn fastest_safe(&self, forecast: &Forecast, current: u16) -> u16 {
+        let all = MicroTokPerS(0);
+        let running = self.heat(current);
+        let safe = self.candidates(all).filter(|point| {
+            let heat = self.heat(*point);
+            let ceiling = self.config.t_max;
+            let ceiling = if heat > running { below(ceiling) } else { ceiling };
+            forecast.line(heat).crossing_ms(ceiling, HORIZON_MS).is_none()
+        });
+        safe.max_by_key(|p| self.throughput(*p)).unwrap_or_else(|| self.coolest(all))
+    }
+
+    /// Best of the candidates that are not predicted to reach `T_max`: the energy-aware choice if
+    /// it is sustainable; else the most efficient sustainable point (the fastest without QoE
+    /// constraint); else the most tokens per degree on the way to `T_max`.
+    fn best_conserving(
+        &self,
+        forecast: &Forecast,
+        qoe: MicroTokPerS,
+        now: MilliCelsius,
+        at: Situation,
+    ) -> Option<u16> {
+        let t_max = self.config.t_max;
+        let ceiling = if self.qoe_given_up { below(t_max) } else { t_max };
+        let eligible = |point: &u16| {
+            let line = forecast.line(self.heat(*point));
+            self.throughput(*point) >= qoe.max(MicroTokPerS(1))
+                && line.crossing_ms(ceiling, HORIZON_MS).is_none()
+        };
+        let limit = |t| self.model.sustainable_power(t, HORIZON_MS).unwrap_or_default();
+        let sustainable = limit(t_max);
+        let halfway = MilliCelsius((now.0 / 2).saturating_add(t_max.0 / 2).min(t_max.0));
+        let on_the_way = limit(halfway).0.min(sustainable.0);
+        if self.heat(at.energy_choice) <= sustainable && eligible(&at.energy_choice) {
+            return Some(at.energy_choice);
+        }
+        let score = |point: u16| {
+            let heat = self.heat(point);
+            let excess = u64::from(heat.0.saturating_sub(on_the_way).max(1));
+            let r = u64::from(self.throughput(point).0);
+            let power = self.tables.power.get(usize::from(point)).map_or(0, |p| p.0);
+            let value = match (heat <= sustainable, self.config.qoe_constraint) {
+                (true, true) => (r << 20) / u64::from(power.max(1)),
+                (true, false) => r,
+                (false, _) => (r << 20) / excess,
+            };
+            (heat <= sustainable, value, core::cmp::Reverse(heat))
+        };
+        let best = self.candidates(qoe).filter(eligible).max_by_key(|p| score(*p))?;
+        // Small differences are not worth a change.
+        let (class, value, _) = score(best);
+        let (old_class, old_value, _) = score(at.current);
+        let keep = old_class == class
+            && old_value >= value.saturating_sub(value >> 5)
+            && eligible(&at.current);
+        Some(if keep { at.current } else { best })
+    }
+
+    /// The point to run if the mode is not [`Mode::EnergyAware`].
+    pub fn choice(&self) -> Option<u16> {
+        match self.mode {
+            Mode::EnergyAware => None,
+            Mode::ThermalAware | Mode::FailSafe => Some(self.choice),
+        }
+    }
+
+    /// The highest clocks that are attainable (see [`crate::attainable`]).
+    pub fn highest_point(&self) -> u16 {
+        let highest = self.tables.throughput.iter().rposition(|r| *r > MicroTokPerS(0));
+        highest.unwrap_or(0) as u16
+    }
+
+    /// The point for prefill: the highest clocks, unless they are predicted to reach `T_max`
+    /// within the horizon; then the fastest point that is not.
+    pub fn prefill_point(&self) -> u16 {
+        let highest = self.highest_point();
+        let forecast = match &self.window {
+            Some(window) => self.model.forecast(window),
+            None => return highest, // no temperature has been seen yet
+        };
+        match self.crossing_ms(&forecast, highest) {
+            None => highest,
+            Some(_) => self.fastest_safe(&forecast, highest),
+        }
+    }
+
+    /// The policy in use.
+    pub fn policy(&self) -> Policy {
+        self.config.policy
+    }
+
+    /// State for logs.
+    pub fn status(&self) -> Status {
+        Status {
+            mode: self.mode,
+            temperature: self.guard.temperature(),
+            predicted: self.predicted,
+            period: self.period,
+            choice: self.choice,
+            qoe_given_up: self.qoe_given_up,
+            stuck: self.unseen_warming_uc >= STUCK_UC,
+        }
+    }
+}
+
+/// The pairs `(S, N_step)` of Algorithm 1.
+struct ModePeriod {
+    mode: Mode,
+    period: u8,
+}
+
+impl ModePeriod {
+    const THERMAL: Self = ModePeriod { mode: Mode::ThermalAware, period: 1 };
+    const ALERT: Self = ModePeriod { mode: Mode::EnergyAware, period: 1 };
+    const RELAXED: Self = ModePeriod { mode: Mode::EnergyAware, period: HORIZON_STEPS };
+}

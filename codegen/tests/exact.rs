@@ -1,0 +1,156 @@
+//! Compiled predictors equal the interpreter bit for bit: at every threshold, at both neighbours,
+//! at extremes and on random rows; for ordinary forests and for every kind that has broken forest
+//! compilers.
+
+mod common;
+
+use common::rows::generate_with_rows;
+use common::{Drawn, cargo};
+use enerinfer_artifacts::{Bundle, Feature, Forest, Node, Target};
+use rand::SeedableRng as _;
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+/// Builds the crate, runs its vectors and the row tests, and lints it.
+fn check(bundle: &Bundle) {
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let krate = folder.path().join("enerinfer-runtime");
+    let lowered = generate_with_rows(bundle, &krate);
+    assert_eq!(lowered.predictors.len(), bundle.predictors.len());
+    cargo(&krate, &["test", "--lib", "--test", "vectors"]);
+    cargo(&krate, &["clippy"]);
+}
+
+fn with_forests(forests: [Forest<f64>; 4]) -> Bundle {
+    let clocks = common::board_clocks();
+    let predictors = Target::COMPILED
+        .into_iter()
+        .zip(forests)
+        .map(|(target, forest)| common::predictor(target, forest, &clocks))
+        .collect();
+    common::bundle(clocks, predictors)
+}
+
+fn split(feature: u16, threshold: u32, left: u32, right: u32) -> Node<f64> {
+    Node::Split { feature, threshold, left, right }
+}
+
+#[test]
+fn ordinary_forests() {
+    let drawn = Drawn { trees: 12, depth: 7, leaf: (0.01, 0.08) };
+    check(&common::random_bundle(11, common::board_clocks(), drawn));
+}
+
+#[test]
+fn one_operating_point() {
+    let clocks = enerinfer_artifacts::ClockTables { accel_khz: vec![5], mem_khz: vec![7] };
+    check(&common::random_bundle(12, clocks, Drawn { trees: 3, depth: 4, leaf: (0.01, 0.3) }));
+}
+
+#[test]
+fn single_leaves_constants_one_feature_and_extreme_thresholds() {
+    let features = common::all_features;
+    let constant = Forest::constant(features(), 5.0);
+    let clock_only = Forest {
+        features: vec![Feature::MemKhz],
+        base: 0.0,
+        nodes: vec![
+            Node::Leaf(0.5),
+            Node::Leaf(0.25),
+            split(0, 665_600, 0, 1),
+            Node::Leaf(0.125), // a tree of a single leaf
+        ],
+        roots: vec![2, 3],
+    };
+    let extremes = Forest {
+        features: vec![Feature::Layers],
+        base: -1.0,
+        nodes: vec![
+            Node::Leaf(2.0),
+            Node::Leaf(3.0),
+            split(0, 0, 0, 1),
+            Node::Leaf(4.0),
+            split(0, u32::MAX - 1, 2, 3),
+            split(0, u32::MAX, 4, 3),
+        ],
+        roots: vec![5],
+    };
+    // Power from the shape alone: the same at every operating point.
+    let shape_only = Forest {
+        features: vec![Feature::KvHeads],
+        base: 3.5,
+        nodes: vec![Node::Leaf(-10.0), Node::Leaf(20.0), split(0, 8, 0, 1)],
+        roots: vec![2, 2],
+    };
+    check(&with_forests([constant.clone(), clock_only, extremes, shape_only]));
+    check(&with_forests([constant.clone(), constant.clone(), constant.clone(), constant]));
+}
+
+#[test]
+fn without_power_predictors_and_test_shapes() {
+    let mut bundle = common::tiny_bundle();
+    bundle.predictors.truncate(2);
+    bundle.test_shapes.clear();
+    check(&bundle);
+}
+
+#[test]
+fn equal_leaves_and_equal_trees() {
+    // Two leaf values make equal siblings, equal branches and equal trees common.
+    let clocks = common::board_clocks();
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(13);
+    let mut forest = |features: Vec<Feature>| {
+        let drawn = Drawn { trees: 9, depth: 5, leaf: (0.0, 1.0) };
+        common::random_forest(&mut rng, features, &clocks, drawn)
+            .map_leaves(|leaf| if leaf < 0.5 { 0.01 } else { 0.02 })
+    };
+    let mut forests = [(); 4].map(|()| forest(vec![Feature::Layers, Feature::MemKhz]));
+    for forest in &mut forests {
+        forest.roots.extend(forest.roots.clone());
+    }
+    check(&with_forests(forests));
+}
+
+/// A chain of `depth` splits over one feature; each takes the next side of `sides`.
+fn chain(depth: u32, features: Vec<Feature>, sides: &[bool]) -> Forest<f64> {
+    let mut nodes = vec![Node::Leaf(0.5)];
+    for level in (0..depth).rev() {
+        let below = nodes.len() as u32 - 1;
+        nodes.push(Node::Leaf(f64::from(level) / f64::from(2 * depth)));
+        let leaf = nodes.len() as u32 - 1;
+        // Thresholds close in from both ends, so that no branch is unreachable.
+        let feature = (level % features.len() as u32) as u16;
+        nodes.push(if sides[level as usize % sides.len()] {
+            split(feature, 1_000_000 - 10 * level, below, leaf)
+        } else {
+            split(feature, 1000 + 10 * level, leaf, below)
+        });
+    }
+    let root = nodes.len() as u32 - 1;
+    Forest { features, base: 0.1, nodes, roots: vec![root] }
+}
+
+#[test]
+fn deep_chains_build() {
+    let two = || vec![Feature::Layers, Feature::Vocab];
+    check(&with_forests([
+        chain(100, two(), &[false]),
+        chain(500, two(), &[true]),
+        chain(1000, two(), &[true, false]),
+        chain(5000, two(), &[false, true, true]),
+    ]));
+}
+
+#[test]
+fn seventy_thousand_nodes() {
+    let clocks = common::board_clocks();
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(14);
+    let drawn = Drawn { trees: 16, depth: 12, leaf: (0.01, 0.06) };
+    let large = common::random_forest(&mut rng, common::all_features(), &clocks, drawn);
+    assert!(large.nodes.len() > 40_000, "{}", large.nodes.len());
+    let small = Forest::constant(common::all_features(), 0.5);
+    // One of the large forests is `peak`, in value form; one is `scale`, in grid form.
+    let bundle = with_forests([large.clone(), large, small.clone(), small]);
+    let nodes: usize = bundle.predictors.iter().map(|p| p.forest.nodes.len()).sum();
+    assert!(nodes > 70_000, "{nodes}");
+    check(&bundle);
+}

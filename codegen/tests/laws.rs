@@ -1,0 +1,111 @@
+//! Laws that hold for every shape, forest and bundle.
+
+mod common;
+
+use common::Drawn;
+use enerinfer_artifacts::{Predictor, Target};
+use enerinfer_codegen::passes::drop_unreachable::drop_unreachable;
+use enerinfer_codegen::passes::merge_equal_leaves::merge_equal_leaves;
+use enerinfer_codegen::passes::quantise::{LeafBits, quantise_to};
+use enerinfer_codegen::passes::share_subtrees::share_subtrees;
+use enerinfer_codegen::{CodegenError, Options, generate};
+use proptest::prelude::*;
+use rand::SeedableRng as _;
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+proptest! {
+    #[test]
+    fn quantisation_stays_within_its_bound(
+        seed: u64,
+        narrow: bool,
+        trees in 0usize..40,
+        low in -5.0f64..5.0,
+        spread in 1e-6f64..100.0,
+        x in prop::collection::vec(any::<u32>(), 9),
+    ) {
+        let clocks = common::board_clocks();
+        let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
+        let drawn = Drawn { trees, depth: 4, leaf: (low, low + spread) };
+        let forest = common::random_forest(&mut rng, common::all_features(), &clocks, drawn);
+        let predictor = common::predictor(Target::Power, forest, &clocks);
+        let bits = if narrow { LeafBits::Eight } else { LeafBits::Sixteen };
+        let quantised = quantise_to(&predictor, bits).unwrap();
+        let exact = predictor.forest.predict(&x);
+        // What the device clamps is excepted.
+        if exact > 1e-3 && exact < 4000.0 {
+            let device = f64::from(quantised.predictor.raw(&x)) / 1e6;
+            prop_assert!(
+                (device - exact).abs() <= quantised.error_bound * (1.0 + 1e-9),
+                "{device} against {exact}, bound {}", quantised.error_bound
+            );
+        }
+    }
+
+    #[test]
+    fn exact_passes_change_no_prediction(seed: u64, rows in prop::collection::vec(any::<[u32; 7]>(), 20)) {
+        let clocks = common::board_clocks();
+        let bundle = common::random_bundle(
+            seed, clocks.clone(), Drawn { trees: 4, depth: 6, leaf: (0.01, 0.2) });
+        for predictor in &bundle.predictors {
+            let quantised = quantise_to(predictor, LeafBits::Eight).unwrap().predictor;
+            let mut passed = quantised.clone();
+            passed.forest = merge_equal_leaves(&passed.forest);
+            passed.forest = drop_unreachable(&passed.forest, &clocks);
+            passed.forest = share_subtrees(&passed.forest);
+            prop_assert!(passed.forest.validate_structure().is_ok());
+            for (row, point) in rows.iter().zip(clocks.points()) {
+                let mut x = row.to_vec();
+                let (accel, mem) = clocks.clocks_khz(point);
+                x.extend([accel, mem]);
+                x.truncate(predictor.forest.features.len());
+                prop_assert_eq!(quantised.raw(&x), passed.raw(&x));
+            }
+        }
+    }
+}
+
+#[test]
+fn values_beyond_the_unit_are_refused_with_the_reason() {
+    let clocks = common::board_clocks();
+    let forest = enerinfer_artifacts::Forest::constant(common::all_features(), 1e300);
+    let predictor: Predictor = common::predictor(Target::Power, forest, &clocks);
+    let error = quantise_to(&predictor, LeafBits::Eight).unwrap_err().to_string();
+    assert!(error.contains("`power`") && error.contains("unit of the training target"), "{error}");
+}
+
+#[test]
+fn forests_above_the_cap_are_refused_with_numbers_and_a_hint() {
+    let bundle = common::tiny_bundle();
+    let options = Options { max_nodes: 20, ..Options::default() };
+    let error = generate(&bundle, &options).unwrap_err();
+    assert!(matches!(error, CodegenError::TooLarge { max_nodes: 20, .. }));
+    let text = error.to_string();
+    assert!(text.contains("nodes") && text.contains("shallower trees"), "{text}");
+}
+
+#[test]
+fn a_leaf_that_is_not_finite_is_named() {
+    let mut bundle = common::tiny_bundle();
+    bundle.predictors[2].forest.nodes[0] = enerinfer_artifacts::Node::Leaf(f64::NAN);
+    let text = generate(&bundle, &Options::default()).unwrap_err().to_string();
+    assert!(text.contains("`power`") && text.contains("node 0 (tree 0)"), "{text}");
+}
+
+#[test]
+fn generated_source_parses_and_can_be_included() {
+    let bundle = common::random_bundle(
+        21,
+        common::board_clocks(),
+        Drawn { trees: 3, depth: 5, leaf: (0.01, 0.3) },
+    );
+    for (path, bytes) in generate(&bundle, &Options::default()).unwrap().files {
+        if path.ends_with(".rs") {
+            let text = String::from_utf8(bytes).unwrap();
+            let file = syn::parse_file(&text).unwrap_or_else(|e| panic!("{path}: {e}"));
+            if path.starts_with("src/model/") {
+                assert!(text.starts_with("// @generated"), "{path}");
+                assert!(file.attrs.is_empty(), "{path} has inner attributes");
+            }
+        }
+    }
+}

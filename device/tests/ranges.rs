@@ -1,0 +1,71 @@
+//! EnerInfer's Figures 6–8: what the laptop shows over 300 synthetic models.
+
+use enerinfer_datasets::{LlmShape, OperatingPoint, ShapeSpec};
+use enerinfer_device::SimulatedDevice;
+use rand::{RngExt as _, SeedableRng as _};
+use rand_xoshiro::Xoshiro256PlusPlus;
+
+const HIGHEST: OperatingPoint = OperatingPoint { mem: 6, accel: 3 };
+const SLOW_NPU: OperatingPoint = OperatingPoint { mem: 6, accel: 0 };
+
+/// 300 models of 0.5 to 7 B as the paper drew them: each hyper-parameter on its own within the
+/// survey's ranges ("randomly selecting the six parameters"), which is broader than our sampler.
+fn laptop_and_sample() -> (SimulatedDevice, Vec<LlmShape>) {
+    let laptop = SimulatedDevice::builtin("laptop", None).expect("built in");
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
+    let mut sample = Vec::new();
+    while sample.len() < 300 {
+        let head_dim = [64, 128][rng.random_range(0..2)];
+        let kv_heads: u32 = rng.random_range(1..=8);
+        let heads = kv_heads * rng.random_range(1..=8);
+        let hidden = heads * head_dim;
+        let spec = ShapeSpec {
+            layers: rng.random_range(4..=48),
+            hidden,
+            heads,
+            kv_heads,
+            ffn: (f64::from(hidden) * rng.random_range(2.0..6.0)) as u32 / 64 * 64,
+            vocab: rng.random_range(32_000..=152_000),
+            tied: Some(rng.random::<bool>()),
+            ..ShapeSpec::default()
+        };
+        let Ok(shape) = LlmShape::new(spec) else { continue };
+        if (512..=4096).contains(&hidden) && (5e8..7e9).contains(&(shape.total_params() as f64)) {
+            sample.push(shape);
+        }
+    }
+    (laptop, sample)
+}
+
+fn range(values: impl Iterator<Item = f64>) -> (f64, f64, usize) {
+    values.fold((f64::MAX, f64::MIN, 0), |(low, high, n), v| (low.min(v), high.max(v), n + 1))
+}
+
+#[test]
+fn models_of_one_billion_parameters_spread_in_time_per_token() {
+    let (laptop, sample) = laptop_and_sample();
+    let about_1b =
+        sample.iter().filter(|m| (0.9e9..1.1e9).contains(&(m.dims().read_params() as f64)));
+    let (low, high, n) =
+        range(about_1b.map(|m| 1e3 / laptop.decode(m, HIGHEST).throughput_tok_per_s));
+    println!(
+        "Figure 6, 1 B: published 34 to 62 ms, simulated {low:.1} to {high:.1} ms ({n} models)"
+    );
+}
+
+#[test]
+fn a_slow_npu_costs_models_differently() {
+    let (laptop, sample) = laptop_and_sample();
+    let (low, high, _) = range(sample.iter().map(|m| {
+        laptop.decode(m, SLOW_NPU).throughput_tok_per_s
+            / laptop.decode(m, HIGHEST).throughput_tok_per_s
+    }));
+    println!("Figure 7 at M6N0: published 0.6 to 0.9, simulated {low:.2} to {high:.2}");
+}
+
+#[test]
+fn models_differ_in_power_at_the_highest_clocks() {
+    let (laptop, sample) = laptop_and_sample();
+    let (low, high, _) = range(sample.iter().map(|m| laptop.decode(m, HIGHEST).power_w));
+    println!("Figure 8 at M6N3: published 2.6 to 3.8 W, simulated {low:.2} to {high:.2} W");
+}

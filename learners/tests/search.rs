@@ -1,0 +1,233 @@
+//! The search over families: whole models are held out, sharing and threads change nothing.
+
+// Helpers of tests fail as tests do.
+#![allow(clippy::unwrap_used)]
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use enerinfer_artifacts::Feature;
+use enerinfer_hyperparam::{GroupedKFold, Space, Trial, best, draw_unique, mape_percent};
+use enerinfer_learners::{
+    BoostedLearner, CodedMatrix, Halving, Known, LearnError, Learner, MlpLearner, NoStore,
+    PolyLearner, RandomForestLearner, Scored, Search, Store, StoreError, SvrLearner, Task,
+    relative_weights, search, search_by_halving,
+};
+
+struct Table {
+    x: CodedMatrix,
+    rows: Vec<u32>,
+    y: Vec<f64>,
+    w: Vec<f64>,
+    groups: Vec<u32>,
+}
+
+/// 20 models at 6 clocks.
+fn table() -> Table {
+    let mut columns = vec![Vec::new(); 3];
+    let (mut y, mut groups) = (Vec::new(), Vec::new());
+    for model in 0..20u32 {
+        for clock in 1..=6u32 {
+            let (layers, hidden) = (8 + model * 7 % 23, 256 * (1 + model * 5 % 11));
+            for (column, v) in columns.iter_mut().zip([layers, hidden, clock * 1000]) {
+                column.push(v);
+            }
+            y.push(f64::from(clock) * 1e6 / (f64::from(layers * hidden) + 9e3 * f64::from(clock)));
+            groups.push(model);
+        }
+    }
+    let x = CodedMatrix::new(Feature::ALL[..3].to_vec(), columns).unwrap();
+    let w = relative_weights(&y);
+    Table { rows: (0..120).collect(), x, y, w, groups }
+}
+
+impl Table {
+    fn task(&self) -> Task<'_> {
+        Task {
+            x: &self.x,
+            rows: &self.rows,
+            y: &self.y,
+            w: Some(&self.w),
+            group_of_row: &self.groups,
+            seed: 4,
+        }
+    }
+}
+
+fn run<L: Learner>(learner: &L, table: &Table, trials: usize, threads: usize) -> Search<L::Params> {
+    let folds = GroupedKFold::new(20, 4, 2).unwrap();
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+    pool.install(|| search(learner, table.task(), &folds, trials, 9, &NoStore, &|_, _| {})).unwrap()
+}
+
+/// Every trial fitted alone, fold by fold, with nothing of the search but its draws.
+fn alone<L: Learner>(learner: &L, table: &Table, params: &[L::Params]) -> Vec<Trial> {
+    let folds = GroupedKFold::new(20, 4, 2).unwrap();
+    let pick =
+        |v: &[f64], rows: &[u32]| -> Vec<f64> { rows.iter().map(|&r| v[r as usize]).collect() };
+    params
+        .iter()
+        .map(|params| Trial {
+            fold_mape_percent: (0..4)
+                .map(|fold| {
+                    let (train, test) = folds.rows(fold, &table.groups);
+                    let (y, w) = (pick(&table.y, &train), pick(&table.w, &train));
+                    let model = learner.fit(params, &table.x, &train, &y, Some(&w), 4).ok()?;
+                    let p = model.predict(&table.x, &test).unwrap();
+                    mape_percent(&p, &pick(&table.y, &test)).ok()
+                })
+                .collect(),
+        })
+        .collect()
+}
+
+fn check<L: Learner>(learner: &L, trials: usize) {
+    let table = table();
+    let one = run(learner, &table, trials, 1);
+    let two = run(learner, &table, trials, 2);
+    assert_eq!(one.trials.len(), trials);
+    assert_eq!(one.trials, two.trials, "{}", learner.name());
+    assert_eq!(one.sizes, two.sizes);
+    assert_eq!(one.trials, alone(learner, &table, &one.params), "{}", learner.name());
+    assert!(best(&one.trials).is_some());
+}
+
+/// Every name of a description takes more than one value: nothing is declared and not searched.
+fn spans<S: Space>(space: &S) {
+    let mut values: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for params in draw_unique(space, 300, 1) {
+        for (name, value) in space.describe(&params) {
+            values.entry(name).or_default().insert(value);
+        }
+    }
+    for (name, values) in values {
+        assert!(values.len() > 1, "{name} is always {values:?}");
+    }
+}
+
+#[test]
+fn random_forest() {
+    check(&RandomForestLearner { features: 3 }, 60);
+    spans(&RandomForestLearner { features: 9 });
+}
+
+#[test]
+fn boosted() {
+    check(&BoostedLearner, 40);
+    spans(&BoostedLearner);
+}
+
+#[test]
+fn poly() {
+    check(&PolyLearner, 40);
+    spans(&PolyLearner);
+}
+
+#[test]
+fn mlp() {
+    check(&MlpLearner { max_rows: 1000 }, 4);
+    spans(&MlpLearner { max_rows: 1000 });
+}
+
+#[test]
+fn svr() {
+    check(&SvrLearner { max_rows: 1000 }, 8);
+    spans(&SvrLearner { max_rows: 1000 });
+}
+
+#[test]
+fn halving_ends_with_fits_to_all_rows() {
+    let halving = Halving { trials: 12, first_rows: 20, factor: 2 };
+    assert_eq!(halving.rounds(90), [(12, 20), (6, 40), (3, 80), (2, 90)]);
+    assert_eq!(halving.rounds(20), [(12, 20)]);
+    let table = table();
+    let folds = GroupedKFold::new(20, 4, 2).unwrap();
+    let run = |threads| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        let last = std::sync::Mutex::new((0, 0));
+        let progress = |done, total| {
+            let mut last = last.lock().unwrap();
+            *last = (last.0.max(done), total);
+        };
+        let learner = BoostedLearner;
+        let task = table.task();
+        let done = pool.install(|| {
+            search_by_halving(&learner, task, &folds, halving, 9, &NoStore, &progress).unwrap()
+        });
+        assert_eq!(last.into_inner().unwrap(), (4 * 23, 4 * 23));
+        done
+    };
+    let done = run(1);
+    assert_eq!(done.trials, run(2).trials);
+    assert_eq!(done.complete.iter().filter(|&&c| c).count(), 2);
+    let best = done.best().unwrap();
+    assert!(done.complete[best] && done.trials[best].mean().is_some());
+    assert!(done.trials.iter().all(|t| t.mean().is_some()));
+}
+
+/// Remembers everything and fails after some results, as a full disk would.
+#[derive(Default)]
+struct Memory {
+    results: std::sync::Mutex<BTreeMap<(usize, usize), Known>>,
+    room: usize,
+}
+
+impl Store for Memory {
+    fn known(&self, trial: usize, fold: usize) -> Option<Known> {
+        self.results.lock().unwrap().get(&(trial, fold)).copied()
+    }
+
+    fn keep(&self, fold: usize, scored: &[Scored], _: f64) -> Result<(), StoreError> {
+        let mut results = self.results.lock().unwrap();
+        if results.len() >= self.room {
+            return Err(StoreError);
+        }
+        results.extend(scored.iter().map(|s| ((s.trial, fold), s.known)));
+        Ok(())
+    }
+}
+
+#[test]
+fn an_interrupted_search_ends_like_an_undisturbed_one() {
+    let table = table();
+    let folds = GroupedKFold::new(20, 4, 2).unwrap();
+    let learner = RandomForestLearner { features: 3 };
+    let go = |store: &Memory| search(&learner, table.task(), &folds, 30, 9, store, &|_, _| {});
+    let mut store = Memory { room: 40, ..Memory::default() };
+    assert!(matches!(go(&store), Err(LearnError::Store)));
+    store.room = usize::MAX;
+    let resumed = go(&store).unwrap();
+    let undisturbed = run(&learner, &table, 30, 2);
+    assert_eq!(resumed.trials, undisturbed.trials);
+    assert_eq!(resumed.sizes, undisturbed.sizes);
+}
+
+#[test]
+fn sizes_are_those_of_the_first_fold() {
+    let table = table();
+    let learner = RandomForestLearner { features: 3 };
+    let done = run(&learner, &table, 10, 2);
+    let folds = GroupedKFold::new(20, 4, 2).unwrap();
+    let (train, _) = folds.rows(0, &table.groups);
+    let y: Vec<f64> = train.iter().map(|&r| table.y[r as usize]).collect();
+    let w = relative_weights(&y);
+    for (params, size) in done.params.iter().zip(done.sizes) {
+        let model = learner.fit(params, &table.x, &train, &y, Some(&w), 4).unwrap();
+        let stats = model.forest().unwrap().stats();
+        let size = size.unwrap();
+        assert_eq!((size.trees, size.leaves), (stats.trees, u64::from(stats.leaves)));
+    }
+}
+
+#[test]
+fn data_that_nothing_can_be_fitted_to_is_an_error() {
+    let mut table = table();
+    let folds = GroupedKFold::new(20, 4, 2).unwrap();
+    let mut error = |row: usize, value: f64| {
+        let before = std::mem::replace(&mut table.y[row], value);
+        let result = search(&BoostedLearner, table.task(), &folds, 2, 0, &NoStore, &|_, _| {});
+        table.y[row] = before;
+        result.map(|_| ()).unwrap_err().to_string()
+    };
+    assert_eq!(error(7, f64::NAN), "target of row 7 is NaN: must be finite");
+    assert!(error(3, 0.0).starts_with("target of row 3 is 0"));
+}

@@ -1,0 +1,215 @@
+//! The binary `report` from outside: outputs, messages and exit codes.
+
+#![allow(clippy::unwrap_used)] // a test's way to fail
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+use tempfile::TempDir;
+
+const RECORD: &str = include_str!("data/orin.json");
+
+fn report(args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_report")).args(args).output().unwrap()
+}
+
+fn stdout(output: &Output) -> String {
+    String::from_utf8(output.stdout.clone()).unwrap()
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8(output.stderr.clone()).unwrap()
+}
+
+/// A folder with `name` holding `text`, and that file's path.
+fn file(name: &str, text: &str) -> (TempDir, String) {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join(name);
+    fs::write(&path, text).unwrap();
+    let path = path.to_str().unwrap().to_owned();
+    (folder, path)
+}
+
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() { found.extend(files(&path)) } else { found.push(path) }
+    }
+    found.sort();
+    found
+}
+
+#[test]
+fn render_is_complete_and_reproducible() {
+    let (folder, record) = file("report.json", RECORD);
+    let outs = ["a", "b"].map(|name| folder.path().join(name));
+    for out in &outs {
+        let out = out.to_str().unwrap();
+        let output = report(&["render", &record, "--out", out, "--baseline", &record]);
+        assert!(output.status.success(), "{}", stderr(&output));
+    }
+    let names = |i: usize| -> Vec<PathBuf> {
+        files(&outs[i]).iter().map(|p| p.strip_prefix(&outs[i]).unwrap().to_owned()).collect()
+    };
+    assert_eq!(names(0), names(1));
+    for name in ["report.html", "report.md", "junit.xml", "csv/scatter.csv", "svg/pareto_0.svg"] {
+        assert!(names(0).contains(&PathBuf::from(name)), "{name}");
+    }
+    for name in names(0) {
+        let [a, b] = [0, 1].map(|i| fs::read(outs[i].join(&name)).unwrap());
+        assert!(a == b, "{}", name.display());
+        assert!(!a.is_empty(), "{}", name.display());
+    }
+    assert!(
+        fs::read_to_string(outs[0].join("report.html")).unwrap().contains("Against the baseline")
+    );
+}
+
+#[test]
+fn bad_records_are_refused_with_code_2_and_no_output() {
+    let value: serde_json::Value = serde_json::from_str(RECORD).unwrap();
+    let with = |edit: &dyn Fn(&mut serde_json::Value)| {
+        let mut value = value.clone();
+        edit(&mut value);
+        value.to_string()
+    };
+    let mut bad = vec![
+        (String::new(), "not an evaluation record"),
+        ("{}".to_owned(), "schema_version"),
+        ("[".repeat(100_000), "not an evaluation record"),
+        (with(&|v| v["schema_version"] = 2.into()), "record schema 2"),
+        ("{\"schema_version\": 7, \"other\": true}".to_owned(), "record schema 7"),
+        (RECORD.replacen("\"measured_w\": ", "\"measured_w\": NaN, \"x\": ", 1), "line"),
+        (RECORD.replacen("\"measured_w\": ", "\"measured_w\": 1e999, \"x\": ", 1), "line"),
+        (with(&|v| v["scatter"][0]["model"] = 99.into()), "model 99"),
+        (with(&|v| v["scatter"][0]["point"]["mem"] = 63.into()), "not in the clock tables"),
+        (with(&|v| v["clocks"]["mem_khz"] = serde_json::json!([])), "clock table"),
+        (
+            with(&|v| v["ranking"]["per_model"][1] = v["ranking"]["per_model"][0].clone()),
+            "ranked twice",
+        ),
+    ];
+    for share in 1..20 {
+        bad.push((RECORD[..RECORD.len() * share / 20].to_owned(), "not an evaluation record"));
+    }
+    for (text, expected) in bad {
+        let (folder, record) = file("report.json", &text);
+        let out = folder.path().join("out");
+        let output = report(&["render", &record, "--out", out.to_str().unwrap()]);
+        let message = stderr(&output);
+        assert_eq!(output.status.code(), Some(2), "{message}");
+        assert!(message.starts_with("error: ") && message.contains("report.json"), "{message}");
+        assert!(message.contains(expected), "{expected}: {message}");
+        assert!(!out.exists());
+    }
+    let output = report(&["compare", "no-such-file.json", "no-such-file.json"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("no-such-file.json"));
+}
+
+/// A record from before `details` existed.
+#[test]
+fn optional_fields_may_be_absent() {
+    let mut value: serde_json::Value = serde_json::from_str(RECORD).unwrap();
+    value.as_object_mut().unwrap().remove("details").unwrap();
+    let (_folder, record) = file("report.json", &value.to_string());
+    assert!(report(&["compare", &record, &record]).status.success());
+}
+
+#[test]
+fn gate_prints_one_line_per_breach_and_ends_with_3() {
+    let (folder, record) = file("report.json", RECORD);
+    let policy = folder.path().join("gates.toml");
+    let policy_arg = policy.to_str().unwrap();
+    let junit = folder.path().join("junit.xml");
+    fs::write(
+        &policy,
+        "[[gate]]\nmetric = \"throughput_mape_percent\"\nmax = 0.1\n\
+         [[gate]]\nmetric = \"mean_tau_b\"\nmin = 0.5\n\
+         [[gate]]\nmetric = \"accel_power.heldout_mape_percent\"\nmax = 0.2\n",
+    )
+    .unwrap();
+    let junit_arg = junit.to_str().unwrap();
+    let output = report(&["gate", &record, "--policy", policy_arg, "--junit", junit_arg]);
+    assert_eq!(output.status.code(), Some(3), "{}", stderr(&output));
+    let text = stdout(&output);
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(lines.len(), 3, "{text}");
+    assert!(lines[0].starts_with("BREACH throughput_mape_percent limit: 2."), "{text}");
+    assert!(lines[1].starts_with("BREACH accel_power.heldout_mape_percent limit: "), "{text}");
+    assert_eq!(lines[2], "3 checks, 2 breached");
+    assert_eq!(fs::read_to_string(&junit).unwrap().matches("<failure").count(), 2);
+
+    fs::write(&policy, "[[gate]]\nmetric = \"mean_tau_b\"\nmin = 0.5\nmax_loss = 0.01\n").unwrap();
+    let output = report(&["gate", &record, "--policy", policy_arg, "--baseline", &record]);
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&output));
+    assert_eq!(stdout(&output), "2 checks, 0 breached\n");
+
+    let output = report(&["gate", &record, "--policy", policy_arg]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("needs a baseline"));
+
+    fs::write(&policy, "[[gate]]\nmetric = \"mape\"\nmax = 1\n").unwrap();
+    let output = report(&["gate", &record, "--policy", policy_arg]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("gates.toml") && stderr(&output).contains("mape"));
+}
+
+#[test]
+fn records_of_two_platforms_are_not_compared() {
+    let (_a, record) = file("a.json", RECORD);
+    let (_b, other) = file("b.json", &RECORD.replace("\"q4_k_m\"", "\"f16\""));
+    assert!(report(&["compare", &record, &record]).status.success());
+    let output = report(&["compare", &record, &other]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(
+        stderr(&output).contains("weight format \"q4_k_m\" and \"f16\""),
+        "{}",
+        stderr(&output)
+    );
+}
+
+#[test]
+fn index_covers_a_folder() {
+    let folder = TempDir::new().unwrap();
+    let dir = folder.path().to_str().unwrap();
+    assert_eq!(report(&["index", dir]).status.code(), Some(2));
+    let hostile = "<img src=x onerror=alert(1)>\\u001b[2J";
+    for (path, name) in [
+        ("orin/2026-01.report.json", "orin"),
+        ("orin/2026-02.report.json", "orin"),
+        ("other/report.json", hostile),
+    ] {
+        let path = folder.path().join(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        let text = RECORD.replace("\"name\": \"orin\"", &format!("\"name\": \"{name}\""));
+        fs::write(path, text).unwrap();
+    }
+    fs::write(folder.path().join("other/report.html"), "").unwrap();
+    fs::write(folder.path().join("other/unrelated.json"), "{").unwrap();
+    let output = report(&["index", dir]);
+    assert!(output.status.success(), "{}", stderr(&output));
+    let page = fs::read_to_string(folder.path().join("index.html")).unwrap();
+    assert!(page.contains("href=\"./other/report.html\""));
+    assert!(page.contains("&lt;img") && !page.contains("<img") && !page.contains('\u{1b}'));
+    assert!(page.contains("SIMULATED"));
+    fs::write(folder.path().join("other/report.json"), "{").unwrap();
+    let output = report(&["index", dir]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(stderr(&output).contains("other"));
+}
+
+#[test]
+fn messages_carry_no_control_characters() {
+    let (folder, record) =
+        file("report.json", &RECORD.replace("\"name\": \"orin\"", "\"name\": \"a\\u001b[2Jb\""));
+    let policy = folder.path().join("gates.toml");
+    fs::write(&policy, "[[gate]]\nmetric = \"mean_tau_b\"\nplatform = \"x\"\nmin = 0\n").unwrap();
+    let output = report(&["gate", &record, "--policy", policy.to_str().unwrap()]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(!stderr(&output).contains('\u{1b}'));
+    let output = report(&["compare", &record, &record]);
+    assert!(!stdout(&output).contains('\u{1b}'));
+}

@@ -1,0 +1,260 @@
+//! The search journal (`search.jsonl`): every scored fold on disk as soon as it is known.
+//!
+//! A run that is killed loses at most the folds in flight; `--resume` reads the journal and goes
+//! on, and since every score follows from the seed, the outputs are the bytes of an undisturbed
+//! run. The journal also keeps what must stay out of those outputs: how long each fit took.
+//!
+//! First line: format and a digest of everything that scores depend on; then one JSON object per
+//! fold. A torn last line, which a kill may leave, is dropped; any other damage is an error.
+
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{BufRead as _, BufReader, Seek as _, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
+
+use enerinfer_artifacts::Target;
+use enerinfer_learners::{ForestSize, Known, Scored};
+use serde::{Deserialize, Serialize};
+
+const FORMAT: u32 = 1;
+
+/// Why a journal cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum JournalError {
+    /// The file cannot be read or written.
+    #[error("{}: {source}", path.display())]
+    Io {
+        /// The journal.
+        path: PathBuf,
+        /// The system's reason.
+        source: std::io::Error,
+    },
+    /// There is nothing to resume.
+    #[error("{}: no search to resume; run without --resume", path.display())]
+    Missing {
+        /// The journal.
+        path: PathBuf,
+    },
+    /// The journal was written by a run with other inputs.
+    #[error(
+        "{}: this search was started with other measurements, settings or tool version; repeat \
+         its command, or run without --resume to start anew",
+        path.display()
+    )]
+    OtherRun {
+        /// The journal.
+        path: PathBuf,
+    },
+    /// A line is not what the journal writes.
+    #[error("{}: line {line} is damaged ({reason}); run without --resume to start anew", path.display())]
+    Damaged {
+        /// The journal.
+        path: PathBuf,
+        /// Line from 1.
+        line: usize,
+        /// What the parser said.
+        reason: String,
+    },
+}
+
+#[derive(Serialize, Deserialize)]
+struct Header {
+    format: u32,
+    run: String,
+}
+
+/// One scored fold of one trial.
+#[derive(Serialize, Deserialize)]
+struct Entry {
+    target: Target,
+    family: String,
+    /// Number of the trial within its target and family.
+    trial: usize,
+    fold: usize,
+    params: BTreeMap<String, String>,
+    /// `None` if the fit diverged.
+    mape_percent: Option<f64>,
+    /// Trees and leaves of the fit, for forests.
+    size: Option<(u32, u64)>,
+    /// Wall time of the fit and its scoring, shared by trials that were fitted together.
+    seconds: f64,
+}
+
+type Key = (Target, String, usize, usize);
+
+/// An open journal.
+pub struct Journal {
+    path: PathBuf,
+    known: BTreeMap<Key, Known>,
+    file: Mutex<File>,
+}
+
+impl Journal {
+    /// Starts a journal, replacing an old one.
+    pub fn start(path: &Path, run: &str) -> Result<Self, JournalError> {
+        let io = |source| JournalError::Io { path: path.to_owned(), source };
+        let mut file = File::create(path).map_err(io)?;
+        let header = Header { format: FORMAT, run: run.to_owned() };
+        write_line(&mut file, &header).map_err(io)?;
+        Ok(Journal { path: path.to_owned(), known: BTreeMap::new(), file: Mutex::new(file) })
+    }
+
+    /// Opens the journal of an interrupted run and goes on at its end.
+    pub fn resume(path: &Path, run: &str) -> Result<Self, JournalError> {
+        let io = |source| JournalError::Io { path: path.to_owned(), source };
+        let file = match File::options().read(true).write(true).open(path) {
+            Ok(file) => file,
+            Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
+                return Err(JournalError::Missing { path: path.to_owned() });
+            }
+            Err(e) => return Err(io(e)),
+        };
+        let mut reader = BufReader::new(file);
+        let mut known = BTreeMap::new();
+        let mut whole = 0u64;
+        let mut number = 0;
+        let mut line = Vec::new();
+        loop {
+            line.clear();
+            reader.read_until(b'\n', &mut line).map_err(io)?;
+            // Only a line with its end was written completely.
+            if line.last() != Some(&b'\n') {
+                break;
+            }
+            number += 1;
+            let damaged = |e: serde_json::Error| JournalError::Damaged {
+                path: path.to_owned(),
+                line: number,
+                reason: e.to_string(),
+            };
+            if number == 1 {
+                let header: Header = serde_json::from_slice(&line).map_err(damaged)?;
+                if header.format != FORMAT || header.run != run {
+                    return Err(JournalError::OtherRun { path: path.to_owned() });
+                }
+            } else {
+                let e: Entry = serde_json::from_slice(&line).map_err(damaged)?;
+                let size = e.size.map(|(trees, leaves)| ForestSize { trees, leaves });
+                let score = Known { mape_percent: e.mape_percent, size };
+                known.insert((e.target, e.family, e.trial, e.fold), score);
+            }
+            whole += line.len() as u64;
+        }
+        if number == 0 {
+            return Err(JournalError::Missing { path: path.to_owned() });
+        }
+        let mut file = reader.into_inner();
+        file.set_len(whole).map_err(io)?;
+        file.seek(std::io::SeekFrom::End(0)).map_err(io)?;
+        Ok(Journal { path: path.to_owned(), known, file: Mutex::new(file) })
+    }
+
+    /// Scores that an interrupted run has left.
+    pub(crate) fn known(
+        &self,
+        target: Target,
+        family: &str,
+        trial: usize,
+        fold: usize,
+    ) -> Option<Known> {
+        self.known.get(&(target, family.to_owned(), trial, fold)).copied()
+    }
+
+    /// Number of folds that need not be scored again.
+    pub(crate) fn resumed(&self) -> usize {
+        self.known.len()
+    }
+
+    /// Adds trials that were scored together on a fold, as complete lines in one write.
+    pub(crate) fn append(
+        &self,
+        target: Target,
+        family: &str,
+        fold: usize,
+        scored: &[Scored],
+        seconds: f64,
+    ) -> Result<(), JournalError> {
+        let io = |source| JournalError::Io { path: self.path.clone(), source };
+        let mut text = Vec::new();
+        for s in scored {
+            let entry = Entry {
+                target,
+                family: family.to_owned(),
+                trial: s.trial,
+                fold,
+                params: s.params.clone(),
+                mape_percent: s.known.mape_percent,
+                size: s.known.size.map(|size| (size.trees, size.leaves)),
+                seconds,
+            };
+            write_line(&mut text, &entry).map_err(io)?;
+        }
+        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        file.write_all(&text).map_err(io)
+    }
+}
+
+fn write_line(out: &mut impl std::io::Write, value: &impl Serialize) -> std::io::Result<()> {
+    let mut text = serde_json::to_vec(value)?;
+    text.push(b'\n');
+    out.write_all(&text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn scored(trial: usize, mape_percent: Option<f64>) -> Scored {
+        let size = Some(ForestSize { trees: 3, leaves: 12 });
+        Scored { trial, params: BTreeMap::new(), known: Known { mape_percent, size } }
+    }
+
+    fn append(journal: &Journal, scored: &[Scored]) {
+        journal.append(Target::Peak, "random_forest", 0, scored, 0.5).unwrap();
+    }
+
+    #[test]
+    fn resumes_exactly_what_was_written_and_drops_a_torn_line() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("search.jsonl");
+        // A value whose shortest form a careless parser does not read back exactly.
+        let odd = 9.223372036854776e-1_f64.sqrt();
+        let journal = Journal::start(&path, "run").unwrap();
+        append(&journal, &[scored(0, Some(odd)), scored(1, None)]);
+        drop(journal);
+        let mut text = std::fs::read(&path).unwrap();
+        let whole = text.len();
+        text.extend_from_slice(b"{\"target\":\"peak\",\"fam");
+        std::fs::write(&path, &text).unwrap();
+
+        let journal = Journal::resume(&path, "run").unwrap();
+        assert_eq!(journal.resumed(), 2);
+        let known = |trial| journal.known(Target::Peak, "random_forest", trial, 0);
+        assert_eq!(known(0), Some(scored(0, Some(odd)).known));
+        assert_eq!(known(1).unwrap().mape_percent, None);
+        assert_eq!(known(2), None);
+        assert_eq!(journal.known(Target::Scale, "random_forest", 0, 0), None);
+        append(&journal, &[scored(2, Some(1.0))]);
+        drop(journal);
+        assert!(std::fs::metadata(&path).unwrap().len() > whole as u64);
+        assert_eq!(Journal::resume(&path, "run").unwrap().resumed(), 3);
+    }
+
+    #[test]
+    fn another_run_damage_and_absence_are_told_apart() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("search.jsonl");
+        let error = |run| Journal::resume(&path, run).err().unwrap();
+        assert!(matches!(error("run"), JournalError::Missing { .. }));
+        std::fs::write(&path, "").unwrap();
+        assert!(matches!(error("run"), JournalError::Missing { .. }));
+        drop(Journal::start(&path, "run").unwrap());
+        assert!(matches!(error("other"), JournalError::OtherRun { .. }));
+        let mut text = std::fs::read_to_string(&path).unwrap();
+        text.push_str("nonsense\n");
+        std::fs::write(&path, text).unwrap();
+        assert!(matches!(error("run"), JournalError::Damaged { line: 2, .. }));
+    }
+}
