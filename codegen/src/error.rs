@@ -44,18 +44,18 @@ pub enum CodegenError {
         path: PathBuf,
     },
     /// A file could not be read or written.
-    #[error("{}: {source}", path.display())]
+    #[error("{}: {reason}", path.display())]
     Io {
         /// The file or folder.
         path: PathBuf,
-        /// The system's reason.
-        source: std::io::Error,
+        /// The system's reason; part of the message, hence no `source()`, which would repeat it.
+        reason: std::io::Error,
     },
 }
 
 impl CodegenError {
     /// An [`CodegenError::Io`] at `path`, for `map_err`.
     pub(crate) fn io(path: &Path) -> impl FnOnce(std::io::Error) -> Self + '_ {
-        move |source| CodegenError::Io { path: path.to_owned(), source }
+        move |reason| CodegenError::Io { path: path.to_owned(), reason }
     }
 }

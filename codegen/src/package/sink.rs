@@ -118,7 +118,7 @@ impl Folder {
     /// Puts the folder in its place.
     pub(crate) fn finish(self) -> Result<(), CodegenError> {
         let Folder { target, temporary, .. } = self;
-        let error = |source| CodegenError::Io { path: target.clone(), source };
+        let error = |reason| CodegenError::Io { path: target.clone(), reason };
         // A rename cannot replace a folder with content, so the old one steps aside first, into
         // a temporary folder that removes it.
         let aside = tempfile::Builder::new()
@@ -159,7 +159,7 @@ impl Sink for Folder {
         let file = out
             .inner
             .into_inner()
-            .map_err(|e| CodegenError::Io { path: full.clone(), source: e.into_error() })?;
+            .map_err(|e| CodegenError::Io { path: full.clone(), reason: e.into_error() })?;
         file.sync_all().map_err(CodegenError::io(&full))
     }
 
