@@ -76,19 +76,19 @@ pub enum CodegenError {
         /// Why it is taken for somebody else's.
         reason: String,
     },
-    /// A file could not be read or written; [`source`](std::error::Error::source) says why.
-    #[error("cannot read or write {}", path.display())]
+    /// A file could not be read or written.
+    #[error("{}: {reason}", path.display())]
     Io {
         /// The file or folder.
         path: PathBuf,
-        /// The system's reason.
-        source: std::io::Error,
+        /// The system's reason; part of the message, hence no `source()`, which would repeat it.
+        reason: std::io::Error,
     },
 }
 
 impl CodegenError {
     /// An [`CodegenError::Io`] at `path`, for `map_err`.
     pub(crate) fn io(path: &Path) -> impl FnOnce(std::io::Error) -> Self + '_ {
-        move |source| CodegenError::Io { path: path.to_owned(), source }
+        move |reason| CodegenError::Io { path: path.to_owned(), reason }
     }
 }

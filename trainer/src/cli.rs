@@ -113,8 +113,8 @@ pub struct ChooseArgs {
 
 fn qoe(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
-        Ok(v) if v.is_finite() && v >= 0.0 => Ok(v),
-        _ => Err("a number of tokens/s, 0 or more, is needed".to_owned()),
+        Ok(v) if (0.0..=1e6).contains(&v) => Ok(v),
+        _ => Err("a number of tokens/s from 0 to 1000000 is needed".to_owned()),
     }
 }
 

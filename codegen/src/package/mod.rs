@@ -1,7 +1,7 @@
 //! From a bundle to the folder of the generated crate.
 
-mod destination;
 mod capi;
+mod destination;
 mod readme;
 mod runtime_core;
 mod sink;
@@ -17,8 +17,8 @@ use crate::passes::estimate_size::estimate_bytes;
 use crate::{CodegenError, Lowered, Options, lower};
 use sink::{Folder, Memory, Sink};
 
-pub use destination::check_destination;
 pub use capi::generate_capi_to;
+pub use destination::check_destination;
 pub use sink::MANIFEST;
 
 /// Size of one compiled predictor.

@@ -119,7 +119,7 @@ impl Folder {
         // Much time may have passed since the first check.
         check_destination(&self.target)?;
         let Folder { target, temporary, .. } = self;
-        let error = |source| CodegenError::Io { path: target.clone(), source };
+        let error = |reason| CodegenError::Io { path: target.clone(), reason };
         // A rename cannot replace a folder with content, so the old one steps aside first, into
         // a temporary folder that removes it.
         let aside = tempfile::Builder::new()
@@ -156,7 +156,7 @@ impl Sink for Folder {
         let file = out
             .inner
             .into_inner()
-            .map_err(|e| CodegenError::Io { path: full.clone(), source: e.into_error() })?;
+            .map_err(|e| CodegenError::Io { path: full.clone(), reason: e.into_error() })?;
         file.sync_all().map_err(CodegenError::io(&full))
     }
 
