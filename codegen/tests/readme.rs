@@ -86,6 +86,15 @@ fn controllers_are_mentioned_in_readme_and_changelog() {
 }
 
 #[test]
+fn a_missing_thermal_model_is_said() {
+    let mut bundle = common::tiny_bundle();
+    assert!(bundle.thermal.is_some());
+    assert!(!readme(&bundle).contains("No thermal model"));
+    bundle.thermal = None;
+    assert!(readme(&bundle).contains("No thermal model was fitted"));
+}
+
+#[test]
 fn regenerating_starts_where_train_was_run() {
     let text = readme(&common::tiny_bundle());
     let line = "compile-forest out/tiny/bundle.enerinfer --out out/tiny/enerinfer-runtime\n";

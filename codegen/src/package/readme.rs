@@ -20,7 +20,7 @@ pub(crate) fn write(
     introduction(out, bundle, lowered)?;
     writeln!(out, "```rust\n{}```\n", example())?;
     numbers(out, bundle, lowered)?;
-    controllers(out, lowered)?;
+    controllers(out, bundle, lowered)?;
     if !bundle.accuracy.is_empty() {
         accuracy(out, bundle, lowered)?;
     }
@@ -88,18 +88,25 @@ fn numbers(out: &mut dyn Write, bundle: &Bundle, lowered: &Lowered) -> io::Resul
     )
 }
 
-fn controllers(out: &mut dyn Write, lowered: &Lowered) -> io::Result<()> {
+fn controllers(out: &mut dyn Write, bundle: &Bundle, lowered: &Lowered) -> io::Result<()> {
     writeln!(out, "## Controllers\n")?;
     writeln!(
         out,
         "- `energy`: corrects the choice by the tokens' real times.\n\
-         - `thermal`: keeps the shell below a temperature, by a `thermal_model` of the device.\n\
+         - `thermal`: keeps the shell below a temperature, by a model of the device (`model::THERMAL`).\n\
          - `coordinator`: both together, for one request after the other.\n\
          - `hal`, `driver`: traits for a clock, a temperature sensor and frequencies, and what \
          connects them to the coordinator.\n\
          - `votes`: several holders of one clock domain; the highest minimum wins, a cap beats \
          it.\n"
     )?;
+    if bundle.thermal.is_none() {
+        writeln!(
+            out,
+            "No thermal model was fitted: `model::THERMAL` is `None`, so `thermal` reacts to the \
+             shell's temperature but foresees nothing.\n"
+        )?;
+    }
     if lowered.predictor(Target::AccelPower).is_none() {
         writeln!(
             out,
