@@ -25,15 +25,6 @@ pub enum CodegenError {
         /// The accepted number of nodes.
         max_nodes: u64,
     },
-    /// Nothing is small enough.
-    #[error(
-        "a flash budget of {budget} bytes is too small: predictors without any tree already take \
-         more; about 4 KiB are the least that is useful"
-    )]
-    Budget {
-        /// The budget in bytes.
-        budget: u64,
-    },
     /// A predictor cannot be expressed in the device's integers.
     #[error("predictor `{target}`: {reason}")]
     Unrepresentable {

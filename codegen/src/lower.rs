@@ -8,7 +8,7 @@ use serde::Serialize;
 use crate::passes::drop_unreachable::drop_unreachable;
 use crate::passes::estimate_size::estimate_bytes;
 use crate::passes::merge_equal_leaves::merge_equal_leaves;
-use crate::passes::prune::{Pruned, prune_together};
+use crate::passes::prune::{Pruned, prune, prune_together};
 use crate::passes::quantise::{Quantised, quantise};
 use crate::passes::share_subtrees::share_subtrees;
 use crate::{CodegenError, Options};
@@ -135,7 +135,11 @@ fn prune_to(
         return Ok(forests);
     }
     let fits = |all: &[Pruned]| bytes(&mut all.iter().map(|p| &p.forest)) <= budget;
-    let pruned = prune_together(&forests, fits).ok_or(CodegenError::Budget { budget })?;
+    let pruned = prune_together(&forests, fits).ok_or_else(|| {
+        let constants: Vec<Forest<f64>> =
+            forests.iter().map(|forest| prune(forest, f64::INFINITY).forest).collect();
+        CodegenError::FlashBudget { smallest: bytes(&mut constants.iter()), budget }
+    })?;
     let steps = predictors.iter().zip(&forests).zip(&pruned);
     for ((p, before), Pruned { forest, error_bound }) in steps {
         log.add(p.target, "prune to budget", before, forest, *error_bound);

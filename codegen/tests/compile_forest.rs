@@ -178,11 +178,11 @@ fn a_flash_budget_is_kept_and_said() {
     assert!(!text.contains("prune"), "{text}");
     let text = expect(0, at, &["b", "--out", "c", "--flash-budget", "10", "--explain"]);
     assert_eq!(text.matches("prune to budget").count(), 4, "{text}");
-    assert!(text.contains("pruned to a flash budget of 10 KiB; predictions"), "{text}");
+    assert!(text.contains("leaves for a flash budget of 10 KiB.\n"), "{text}");
     let kib: f64 = text.split("about ").nth(1).unwrap().split(' ').next().unwrap().parse().unwrap();
     assert!(kib > 5.0 && kib <= 10.0, "{text}");
     let readme = fs::read_to_string(at.join("c/README.md")).unwrap();
-    assert!(readme.contains("pruned to a flash budget of 10 KiB"), "{readme}");
+    assert!(readme.contains("leaves for a flash budget of 10 KiB."), "{readme}");
     assert!(readme.contains("enerinfer-runtime --flash-budget 10\n"), "{readme}");
 
     // A budget that is kept anyway changes nothing.

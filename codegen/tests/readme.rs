@@ -35,6 +35,22 @@ fn simulated_data_are_labelled_at_the_top_and_at_the_accuracy() {
 }
 
 #[test]
+fn texts_of_the_bundle_stay_texts() {
+    let mut bundle = simulated();
+    let hostile = "a\n# b <script> `c` | [d](e) \\".to_owned();
+    let p = &mut bundle.platform;
+    for field in [&mut p.name, &mut p.engine, &mut p.weight_format, &mut p.power_domain] {
+        field.clone_from(&hostile);
+    }
+    p.source = format!("simulated:{hostile}");
+    let text = readme(&bundle);
+    let told = text.split("## Regenerate").next().unwrap();
+    let quoted = "a \\# b \\<script\\> \\`c\\` \\| \\[d\\](e) \\\\";
+    assert_eq!(told.matches(quoted).count(), 7, "{told}");
+    assert!(!told.contains("\n# b") && !told.contains(" <script>"), "{told}");
+}
+
+#[test]
 fn measured_data_are_not() {
     let mut bundle = simulated();
     bundle.platform.source = "measured:power meter".to_owned();
@@ -67,6 +83,15 @@ fn controllers_are_mentioned_in_readme_and_changelog() {
             assert!(text.contains(&format!("`{module}`")), "{name}: {module}");
         }
     }
+}
+
+#[test]
+fn a_missing_thermal_model_is_said() {
+    let mut bundle = common::tiny_bundle();
+    assert!(bundle.thermal.is_some());
+    assert!(!readme(&bundle).contains("No thermal model"));
+    bundle.thermal = None;
+    assert!(readme(&bundle).contains("No thermal model was fitted"));
 }
 
 #[test]

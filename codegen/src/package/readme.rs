@@ -20,7 +20,7 @@ pub(crate) fn write(
     introduction(out, bundle, lowered)?;
     writeln!(out, "```rust\n{}```\n", example())?;
     numbers(out, bundle, lowered)?;
-    controllers(out, lowered)?;
+    controllers(out, bundle, lowered)?;
     if !bundle.accuracy.is_empty() {
         accuracy(out, bundle, lowered)?;
     }
@@ -40,13 +40,13 @@ pub(crate) fn write(
 
 fn introduction(out: &mut dyn Write, bundle: &Bundle, lowered: &Lowered) -> io::Result<()> {
     let p = &bundle.platform;
-    writeln!(out, "# enerinfer-runtime for {}\n", p.name)?;
+    writeln!(out, "# enerinfer-runtime for {}\n", plain(&p.name))?;
     if is_simulated(bundle) {
         writeln!(
             out,
-            "> **SIMULATED: trained on a simulated device (`{}`).** No number here was measured \
+            "> **SIMULATED: trained on a simulated device ({}).** No number here was measured \
              on hardware; train on measurements of your device before you rely on it.\n",
-            p.source
+            plain(&p.source)
         )?;
     }
     let (predicts, chooses) = if lowered.predictor(Target::Power).is_some() {
@@ -60,9 +60,9 @@ fn introduction(out: &mut dyn Write, bundle: &Bundle, lowered: &Lowered) -> io::
          {} ({}, weights {}), chooses {chooses}, and carries the controllers that keep to it. \
          `no_std`, no dependencies, no floating point, no allocation, no `unsafe`.\n",
         bundle.clocks.len(),
-        p.name,
-        p.engine,
-        p.weight_format
+        plain(&p.name),
+        plain(&p.engine),
+        plain(&p.weight_format)
     )
 }
 
@@ -71,14 +71,14 @@ fn numbers(out: &mut dyn Write, bundle: &Bundle, lowered: &Lowered) -> io::Resul
     writeln!(out, "## What the numbers mean\n")?;
     writeln!(out, "- Throughput is in µtok/s (`MicroTokPerS`).")?;
     if lowered.predictor(Target::Power).is_some() {
-        writeln!(out, "- Power is in µW (`MicroWatt`) and comprises: {}.", p.power_domain)?;
+        writeln!(out, "- Power is in µW (`MicroWatt`) and comprises: {}.", plain(&p.power_domain))?;
     } else {
         writeln!(
             out,
             "- The bundle has no watts: `model::HAS_POWER` is false, all `MicroWatt` are zero."
         )?;
     }
-    writeln!(out, "- Trained on: {}.", p.source)?;
+    writeln!(out, "- Trained on: {}.", plain(&p.source))?;
     writeln!(out, "- Accelerator clocks: {}.", mhz(&bundle.clocks.accel_khz))?;
     writeln!(out, "- Memory clocks: {}.", mhz(&bundle.clocks.mem_khz))?;
     writeln!(
@@ -88,18 +88,25 @@ fn numbers(out: &mut dyn Write, bundle: &Bundle, lowered: &Lowered) -> io::Resul
     )
 }
 
-fn controllers(out: &mut dyn Write, lowered: &Lowered) -> io::Result<()> {
+fn controllers(out: &mut dyn Write, bundle: &Bundle, lowered: &Lowered) -> io::Result<()> {
     writeln!(out, "## Controllers\n")?;
     writeln!(
         out,
         "- `energy`: corrects the choice by the tokens' real times.\n\
-         - `thermal`: keeps the shell below a temperature, by a `thermal_model` of the device.\n\
+         - `thermal`: keeps the shell below a temperature, by a model of the device (`model::THERMAL`).\n\
          - `coordinator`: both together, for one request after the other.\n\
          - `hal`, `driver`: traits for a clock, a temperature sensor and frequencies, and what \
          connects them to the coordinator.\n\
          - `votes`: several holders of one clock domain; the highest minimum wins, a cap beats \
          it.\n"
     )?;
+    if bundle.thermal.is_none() {
+        writeln!(
+            out,
+            "No thermal model was fitted: `model::THERMAL` is `None`, so `thermal` reacts to the \
+             shell's temperature but foresees nothing.\n"
+        )?;
+    }
     if lowered.predictor(Target::AccelPower).is_none() {
         writeln!(
             out,
@@ -166,6 +173,18 @@ fn regenerate(out: &mut dyn Write, bundle: &Bundle, lowered: &Lowered) -> io::Re
         write!(out, " --flash-budget {}", pruning.budget_bytes / 1024)?;
     }
     writeln!(out, "\n```\n")
+}
+
+/// A text of the bundle, without meaning to Markdown: names and sources are anybody's words.
+fn plain(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if "\\`*<>|[]#&".contains(c) {
+            out.push('\\');
+        }
+        out.push(if c.is_control() { ' ' } else { c });
+    }
+    out
 }
 
 fn mhz(khz: &[u32]) -> String {

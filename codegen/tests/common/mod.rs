@@ -201,8 +201,8 @@ pub(crate) fn cargo(folder: &Path, args: &[&str]) -> String {
         .args(args)
         .arg("--offline")
         .current_dir(folder)
-        // Generated crates of all tests share what they can.
-        .env("CARGO_TARGET_DIR", concat!(env!("CARGO_TARGET_TMPDIR"), "/generated"))
+        // A folder of its own: crates of tests at the same time have the same name.
+        .env("CARGO_TARGET_DIR", folder.join("target"))
         .env("RUSTFLAGS", "-Dwarnings")
         .env("RUSTDOCFLAGS", "-Dwarnings")
         .output()

@@ -1,6 +1,7 @@
 //! One request under the control of both controllers, with times and a temperature made up.
 
 use enerinfer_runtime::coordinator::{Config, Coordinator, Fronts};
+use enerinfer_runtime::model::THERMAL;
 use enerinfer_runtime::temperature::MilliCelsius;
 use enerinfer_runtime::thermal_model::ThermalModel;
 use enerinfer_runtime::time::Micros;
@@ -10,8 +11,8 @@ fn main() {
     let shape = Shape::new(28, 1536, 12, 2, 8960, 151_936).tied_embeddings();
     let tables = Predictor::tables(&shape).tables;
     let fronts = Fronts::new(&tables);
-    // Expects the shell to stay as warm as it is; replace it by a model fitted to the device.
-    let thermal = ThermalModel::PERSISTENCE;
+    // Without a model of the device, the shell is expected to stay as warm as it is.
+    let thermal = THERMAL.unwrap_or(ThermalModel::PERSISTENCE);
     let mut control = Coordinator::new(&tables, &fronts, &thermal, Config::default());
 
     // Every call returns the operating point to apply, if it changed.
