@@ -20,10 +20,11 @@ pub fn pareto_front(r: &[f64], e: &[f64]) -> Vec<usize> {
     front
 }
 
-/// The point chosen for a QoE: the first of the front with `r > qoe`, else its last (fastest)
-/// point (Algorithm 2, line 1). `None` for an empty front.
+/// The point chosen for a QoE: the first of the front with `r > qoe`, else its fastest point
+/// (Algorithm 2, line 1), which is the last but for ties in efficiency. `None` for an empty front.
 pub fn choose(front: &[usize], r: &[f64], qoe_tok_per_s: f64) -> Option<usize> {
-    front.iter().copied().find(|&i| r[i] > qoe_tok_per_s).or_else(|| front.last().copied())
+    let fastest = || front.iter().copied().rev().max_by(|&a, &b| r[a].total_cmp(&r[b]));
+    front.iter().copied().find(|&i| r[i] > qoe_tok_per_s).or_else(fastest)
 }
 
 #[cfg(test)]
@@ -37,6 +38,12 @@ mod tests {
         assert_eq!(pareto_front(&[10., 18., 32., 15.], &[10., 9., 8., 5.]), [0, 1, 2]);
         assert_eq!(pareto_front(&[10., 20., 5., 20.], &[10., 10., 5., 10.]), [1, 3, 0]);
         assert_eq!(pareto_front(&[], &[]), [] as [usize; 0]);
+    }
+
+    #[test]
+    fn an_unreachable_qoe_gets_the_fastest_even_among_ties() {
+        let (r, e) = ([10., 30., 20.], [4.; 3]);
+        assert_eq!(choose(&pareto_front(&r, &e), &r, 30.0), Some(1));
     }
 
     #[test]

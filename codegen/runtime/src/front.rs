@@ -88,13 +88,16 @@ impl<const N: usize> Front<N> {
         self.entries.get(..self.len).unwrap_or(&[])
     }
 
-    /// Index on the front of the most efficient point that is faster than `qoe`; the last
-    /// (fastest) if none is (Algorithm 2, line 1).
+    /// Index on the front of the most efficient point that is faster than `qoe`; the fastest if
+    /// none is (Algorithm 2, line 1). The fastest is the last entry, but for ties in efficiency.
     pub fn choose(&self, qoe: MicroTokPerS) -> usize {
-        self.entries()
+        let entries = self.entries();
+        let fastest = entries.iter().map(|e| e.throughput).max();
+        entries
             .iter()
             .position(|e| e.throughput > qoe)
-            .unwrap_or_else(|| self.len.saturating_sub(1))
+            .or_else(|| entries.iter().position(|e| Some(e.throughput) == fastest))
+            .unwrap_or(0)
     }
 }
 
@@ -139,6 +142,14 @@ mod tests {
         assert_eq!(front.choose(MicroTokPerS(10)), 1);
         assert_eq!(front.choose(MicroTokPerS(32)), 2);
         assert_eq!(front.choose(MicroTokPerS(u32::MAX)), 2);
+    }
+
+    #[test]
+    fn an_unreachable_qoe_gets_the_fastest_even_among_ties() {
+        // All of one efficiency: the front is ordered by throughput, fastest first.
+        let front = Front::new(&tables([10, 30, 20], [1, 3, 2]));
+        assert_eq!(points(&front), [Some(1), Some(2), Some(0)]);
+        assert_eq!(front.choose(MicroTokPerS(30)), 0);
     }
 
     #[test]
