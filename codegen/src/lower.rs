@@ -1,12 +1,15 @@
 //! The pipeline of passes from a bundle to integer predictors.
 
+use std::fmt;
+
 use enerinfer_artifacts::{Bundle, Forest, IntPredictor, Node, Predictor, Target};
 use serde::Serialize;
 
 use crate::passes::drop_unreachable::drop_unreachable;
 use crate::passes::estimate_size::estimate_bytes;
 use crate::passes::merge_equal_leaves::merge_equal_leaves;
-use crate::passes::quantise::quantise;
+use crate::passes::prune::{Pruned, prune, prune_together};
+use crate::passes::quantise::{Quantised, quantise};
 use crate::passes::share_subtrees::share_subtrees;
 use crate::{CodegenError, Options};
 
@@ -38,6 +41,31 @@ pub struct Lowered {
     pub predictors: Vec<IntPredictor>,
     /// Every pass on every predictor, in order.
     pub steps: Vec<PassEffect>,
+    /// Set if trees had to be pruned to the flash budget.
+    pub pruning: Option<Pruning>,
+}
+
+/// What a flash budget took away.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pruning {
+    /// The budget, bytes.
+    pub budget_bytes: u64,
+    /// Leaves of all predictors before.
+    pub leaves_before: u64,
+    /// Leaves of all predictors after.
+    pub leaves_after: u64,
+}
+
+impl fmt::Display for Pruning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "Pruned from {} to {} leaves for a flash budget of {} KiB",
+            self.leaves_before,
+            self.leaves_after,
+            self.budget_bytes / 1024
+        )
+    }
 }
 
 impl Lowered {
@@ -54,57 +82,99 @@ pub fn lower(bundle: &Bundle, options: &Options) -> Result<Lowered, CodegenError
         // Checked here, where it can be refused with its reason.
         thermal.to_int()?;
     }
-    let mut lowered = Lowered { predictors: Vec::new(), steps: Vec::new() };
-    for predictor in Target::COMPILED.iter().filter_map(|&t| bundle.predictor(t)) {
-        let int = lower_predictor(predictor, bundle, &mut lowered.steps)?;
-        lowered.predictors.push(int);
+    let predictors: Vec<&Predictor> =
+        Target::COMPILED.iter().filter_map(|&t| bundle.predictor(t)).collect();
+    let mut log = Log::default();
+    let mut forests: Vec<Forest<f64>> = Vec::with_capacity(predictors.len());
+    for p in &predictors {
+        let merged = merge_equal_leaves(&p.forest);
+        log.add(p.target, "merge equal leaves", &p.forest, &merged, 0.0);
+        let reachable = drop_unreachable(&merged, &bundle.clocks);
+        log.add(p.target, "drop unreachable", &merged, &reachable, 0.0);
+        forests.push(reachable);
     }
+    let mut pruning = None;
+    if let Some(budget_bytes) = options.flash_budget {
+        let leaves = |all: &[Forest<f64>]| all.iter().map(|forest| counts(forest).1).sum();
+        let leaves_before = leaves(&forests);
+        forests = prune_to(budget_bytes, &predictors, forests, &mut log)?;
+        let leaves_after = leaves(&forests);
+        pruning = (leaves_after < leaves_before).then_some(Pruning {
+            budget_bytes,
+            leaves_before,
+            leaves_after,
+        });
+    }
+    let mut lowered = Vec::with_capacity(predictors.len());
+    for (&p, forest) in predictors.iter().zip(forests) {
+        let Quantised { predictor: mut int, error_bound } =
+            quantise(&Predictor { forest: forest.clone(), ..p.clone() }, bundle)?;
+        log.add(p.target, "quantise", &forest, &int.forest, error_bound);
+        let merged = merge_equal_leaves(&int.forest);
+        log.add(p.target, "merge equal leaves", &int.forest, &merged, 0.0);
+        int.forest = share_subtrees(&merged);
+        log.add(p.target, "share subtrees", &merged, &int.forest, 0.0);
+        lowered.push(int);
+    }
+    let lowered = Lowered { predictors: lowered, steps: log.steps, pruning };
     check_size(&lowered, options)?;
     Ok(lowered)
 }
 
-fn lower_predictor(
-    predictor: &Predictor,
-    bundle: &Bundle,
-    steps: &mut Vec<PassEffect>,
-) -> Result<IntPredictor, CodegenError> {
-    let mut log = |name, before: (u64, u64), after: (u64, u64), est_bytes, error_bound| {
-        steps.push(PassEffect {
-            target: predictor.target.name(),
+/// Prunes all forests together if they do not fit.
+fn prune_to(
+    budget: u64,
+    predictors: &[&Predictor],
+    forests: Vec<Forest<f64>>,
+    log: &mut Log,
+) -> Result<Vec<Forest<f64>>, CodegenError> {
+    let bytes = |forests: &mut dyn Iterator<Item = &Forest<f64>>| -> u64 {
+        forests.map(estimate_bytes).fold(0, u64::saturating_add)
+    };
+    if bytes(&mut forests.iter()) <= budget {
+        return Ok(forests);
+    }
+    let fits = |all: &[Pruned]| bytes(&mut all.iter().map(|p| &p.forest)) <= budget;
+    let pruned = prune_together(&forests, fits).ok_or_else(|| {
+        let constants: Vec<Forest<f64>> =
+            forests.iter().map(|forest| prune(forest, f64::INFINITY).forest).collect();
+        CodegenError::FlashBudget { smallest: bytes(&mut constants.iter()), budget }
+    })?;
+    let steps = predictors.iter().zip(&forests).zip(&pruned);
+    for ((p, before), Pruned { forest, error_bound }) in steps {
+        log.add(p.target, "prune to budget", before, forest, *error_bound);
+    }
+    Ok(pruned.into_iter().map(|p| p.forest).collect())
+}
+
+/// Records what passes do.
+#[derive(Default)]
+struct Log {
+    steps: Vec<PassEffect>,
+}
+
+impl Log {
+    fn add<A: Copy, B: Copy>(
+        &mut self,
+        target: Target,
+        name: &'static str,
+        before: &Forest<A>,
+        after: &Forest<B>,
+        error_bound: f64,
+    ) {
+        let (nodes_before, leaves_before) = counts(before);
+        let (nodes_after, leaves_after) = counts(after);
+        self.steps.push(PassEffect {
+            target: target.name(),
             name,
-            nodes_before: before.0,
-            nodes_after: after.0,
-            leaves_before: before.1,
-            leaves_after: after.1,
-            est_bytes,
+            nodes_before,
+            nodes_after,
+            leaves_before,
+            leaves_after,
+            est_bytes: estimate_bytes(after),
             error_bound,
         });
-    };
-    let merged = merge_equal_leaves(&predictor.forest);
-    log(
-        "merge equal leaves",
-        counts(&predictor.forest),
-        counts(&merged),
-        estimate_bytes(&merged),
-        0.0,
-    );
-    let reachable = drop_unreachable(&merged, &bundle.clocks);
-    log("drop unreachable", counts(&merged), counts(&reachable), estimate_bytes(&reachable), 0.0);
-    let quantised =
-        quantise(&Predictor { forest: reachable.clone(), ..predictor.clone() }, bundle)?;
-    let mut int = quantised.predictor;
-    log(
-        "quantise",
-        counts(&reachable),
-        counts(&int.forest),
-        estimate_bytes(&int.forest),
-        quantised.error_bound,
-    );
-    let merged = merge_equal_leaves(&int.forest);
-    log("merge equal leaves", counts(&int.forest), counts(&merged), estimate_bytes(&merged), 0.0);
-    int.forest = share_subtrees(&merged);
-    log("share subtrees", counts(&merged), counts(&int.forest), estimate_bytes(&merged), 0.0);
-    Ok(int)
+    }
 }
 
 /// Nodes and leaves of the pool.

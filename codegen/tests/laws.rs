@@ -8,7 +8,7 @@ use enerinfer_codegen::passes::drop_unreachable::drop_unreachable;
 use enerinfer_codegen::passes::merge_equal_leaves::merge_equal_leaves;
 use enerinfer_codegen::passes::quantise::{LeafBits, quantise_to};
 use enerinfer_codegen::passes::share_subtrees::share_subtrees;
-use enerinfer_codegen::{CodegenError, Options, generate};
+use enerinfer_codegen::{CodegenError, Lowered, Options, estimate_bytes, generate, lower};
 use proptest::prelude::*;
 use rand::SeedableRng as _;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -81,6 +81,27 @@ fn forests_above_the_cap_are_refused_with_numbers_and_a_hint() {
     assert!(matches!(error, CodegenError::TooLarge { max_nodes: 20, .. }));
     let text = error.to_string();
     assert!(text.contains("nodes") && text.contains("shallower trees"), "{text}");
+}
+
+#[test]
+fn pruning_meets_the_budget_or_says_that_nothing_can() {
+    let drawn = Drawn { trees: 10, depth: 7, leaf: (0.01, 0.1) };
+    let bundle = common::random_bundle(22, common::board_clocks(), drawn);
+    let lowered =
+        |budget| lower(&bundle, &Options { flash_budget: Some(budget), ..Options::default() });
+    let bytes = |lowered: &Lowered| -> u64 {
+        lowered.predictors.iter().map(|p| estimate_bytes(&p.forest)).sum()
+    };
+    let whole = lowered(u64::MAX).unwrap();
+    assert!(whole.steps.iter().all(|s| s.name != "prune to budget"));
+    let half = bytes(&whole) / 2;
+    let pruned = lowered(half).unwrap();
+    assert!(bytes(&pruned) <= half && bytes(&pruned) > half / 2, "{}", bytes(&pruned));
+    assert!(pruned.steps.iter().any(|s| s.name == "prune to budget" && s.error_bound > 0.0));
+    assert!(matches!(
+        lowered(100),
+        Err(CodegenError::FlashBudget { budget: 100, smallest: 101.. })
+    ));
 }
 
 #[test]

@@ -141,7 +141,7 @@ impl Space for PolyLearner {
 
 impl Learner for PolyLearner {
     fn name(&self) -> &'static str {
-        "poly"
+        "polynomial"
     }
 
     fn groups(&self, trials: &[PolyParams]) -> Vec<Vec<usize>> {

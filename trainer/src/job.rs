@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 use enerinfer_artifacts::{digest, write_atomic};
-use enerinfer_codegen::{Options, generate_to};
+use enerinfer_codegen::{Options, check_destination, generate_to};
 use enerinfer_datasets::{MeasurementTable, Model, WeightFormat, sampler};
 use enerinfer_device::{Noise, SimulatedDevice};
 
@@ -96,7 +96,10 @@ pub fn run(args: &TrainArgs) -> Result<String> {
 fn families(args: &TrainArgs) -> Vec<Family> {
     Family::ALL
         .into_iter()
-        .filter(|f| args.families.is_empty() || args.families.contains(f))
+        .filter(|f| match &args.families[..] {
+            [] => args.all_families || f.compiles(),
+            asked => asked.contains(f),
+        })
         .collect()
 }
 
@@ -220,7 +223,9 @@ fn regenerate_command(platform: &str, args: &TrainArgs) -> String {
     if args.features != FeatureSet::Paper {
         let _ = write!(command, " --features derived");
     }
-    if !args.families.is_empty() {
+    if args.all_families {
+        let _ = write!(command, " --all-families");
+    } else if !args.families.is_empty() {
         let names: Vec<&str> = families(args).into_iter().map(Family::name).collect();
         let _ = write!(command, " --families {}", names.join(","));
     }
@@ -261,7 +266,7 @@ fn check_output_folder(out: &Path, args: &TrainArgs) -> Result<()> {
             out.display()
         ));
     }
-    Ok(())
+    Ok(check_destination(&out.join(CRATE))?)
 }
 
 /// Writes everything to a staging folder and then renames it into place: a failure while writing

@@ -27,7 +27,10 @@ fn main() -> ExitCode {
                     || cause.is::<enerinfer_trainer::JournalError>()
                     || matches!(
                         cause.downcast_ref(),
-                        Some(enerinfer_codegen::CodegenError::NotOurs { .. })
+                        Some(
+                            enerinfer_codegen::CodegenError::NotOurs { .. }
+                                | enerinfer_codegen::CodegenError::NotAFolder { .. }
+                        )
                     )
                     || cause.downcast_ref::<enerinfer_trainer::TrainError>().is_some_and(|e| {
                         matches!(e, enerinfer_trainer::TrainError::TooFewModels { .. })

@@ -142,6 +142,12 @@ pub fn run(config: &Config<'_>, progress: &Progress) -> Result<Outcome, TrainErr
             ));
         }
     }
+    for family in config.families.iter().filter(|f| f.halves()) {
+        notes.push(format!(
+            "{}: trials ran by successive halving over rows; finalists are scored on all.",
+            family.name()
+        ));
+    }
     if !table.has_power() {
         notes.push(
             "The table has no power: only throughput is predicted, and the device chooses the \

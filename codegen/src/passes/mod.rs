@@ -5,6 +5,7 @@
 pub mod drop_unreachable;
 pub mod estimate_size;
 pub mod merge_equal_leaves;
+pub mod prune;
 pub mod quantise;
 pub mod share_subtrees;
 

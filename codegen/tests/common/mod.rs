@@ -194,14 +194,15 @@ pub(crate) fn board_clocks() -> ClockTables {
     }
 }
 
-/// Runs cargo offline in a folder, with warnings denied; panics with its output if it fails.
-pub(crate) fn cargo(folder: &Path, args: &[&str]) {
+/// Runs cargo offline in a folder, with warnings denied, and returns its stdout; panics with its
+/// output if it fails.
+pub(crate) fn cargo(folder: &Path, args: &[&str]) -> String {
     let output = Command::new(env!("CARGO"))
         .args(args)
         .arg("--offline")
         .current_dir(folder)
-        // Generated crates of all tests share what they can.
-        .env("CARGO_TARGET_DIR", concat!(env!("CARGO_TARGET_TMPDIR"), "/generated"))
+        // A folder of its own: crates of tests at the same time have the same name.
+        .env("CARGO_TARGET_DIR", folder.join("target"))
         .env("RUSTFLAGS", "-Dwarnings")
         .env("RUSTDOCFLAGS", "-Dwarnings")
         .output()
@@ -212,6 +213,7 @@ pub(crate) fn cargo(folder: &Path, args: &[&str]) {
         String::from_utf8_lossy(&output.stdout),
         String::from_utf8_lossy(&output.stderr)
     );
+    String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
 /// Fails if rustfmt would change the crate.

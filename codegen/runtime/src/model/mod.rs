@@ -23,6 +23,8 @@ pub const WEIGHT_FORMAT: &str = "q4";
 pub const POWER_DOMAIN: &str = "accel+mem";
 /// Where the training measurements came from.
 pub const SOURCE: &str = "drawn at random, for tests";
+/// Whether they came from a simulated device, not from hardware.
+pub const SIMULATED: bool = false;
 /// Whether power is predicted; without, all powers are zero.
 pub const HAS_POWER: bool = true;
 /// Whether accelerator power is predicted; without, it is zero.

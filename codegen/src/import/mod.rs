@@ -1,0 +1,191 @@
+//! Forests that were trained elsewhere, converted to the integer contract or refused.
+//!
+//! The contract: inputs are whole numbers, and `x <= threshold` goes left, with a whole
+//! `threshold`. A foreign threshold becomes the largest whole number that the foreign library
+//! would send left, found by asking its own comparison; so every row of whole numbers takes the
+//! same way in both.
+
+mod lightgbm;
+mod sklearn;
+mod spec;
+
+pub use lightgbm::from_lightgbm;
+pub use sklearn::from_sklearn;
+pub use spec::import_bundle;
+
+use enerinfer_artifacts::{Feature, Forest, Node};
+
+/// Why a foreign forest cannot be imported.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ImportError {
+    /// The text is not in the format.
+    #[error("{format}: {reason}")]
+    Format {
+        /// The expected format.
+        format: &'static str,
+        /// What is wrong with it, and where.
+        reason: String,
+    },
+    /// The forest does something that the integer contract has no place for.
+    #[error("tree {tree}, node {node}: {reason}")]
+    Unsupported {
+        /// Index of the tree.
+        tree: usize,
+        /// Index of the node in the dump.
+        node: usize,
+        /// What it does, and what to change in training.
+        reason: String,
+    },
+    /// A feature name is not one of the schema's.
+    #[error("unknown feature `{name}`; the features are {known}")]
+    Feature {
+        /// The name.
+        name: String,
+        /// The schema's names.
+        known: String,
+    },
+    /// The imported forest breaks a rule of the schema.
+    #[error(transparent)]
+    Artifact(#[from] enerinfer_artifacts::Error),
+}
+
+/// Every feature of the schema.
+const FEATURES: [Feature; 18] = [
+    Feature::Layers,
+    Feature::Hidden,
+    Feature::Heads,
+    Feature::KvHeads,
+    Feature::Ffn,
+    Feature::Vocab,
+    Feature::TotalParamsK,
+    Feature::AccelKhz,
+    Feature::MemKhz,
+    Feature::ReadParamsK,
+    Feature::LmHeadParamsK,
+    Feature::FfnParamsK,
+    Feature::AttnParamsK,
+    Feature::KvWidth,
+    Feature::QWidth,
+    Feature::Experts,
+    Feature::ActiveExperts,
+    Feature::HeadDim,
+];
+
+/// Features by their names.
+fn features<'a>(names: impl Iterator<Item = &'a str>) -> Result<Vec<Feature>, ImportError> {
+    names
+        .map(|name| {
+            FEATURES.into_iter().find(|f| f.name() == name).ok_or_else(|| ImportError::Feature {
+                name: name.to_owned(),
+                known: FEATURES.map(Feature::name).join(", "),
+            })
+        })
+        .collect()
+}
+
+/// A node of a foreign tree; children are indices in its dump.
+enum Foreign {
+    Leaf(f64),
+    Split { feature: u16, threshold: Threshold, left: usize, right: usize },
+}
+
+/// Where whole numbers are divided.
+enum Threshold {
+    /// Up to this number goes left.
+    At(u32),
+    /// Nothing goes left.
+    NeverLeft,
+}
+
+/// The largest whole number for which `goes_left` holds; it must be monotone.
+fn threshold(goes_left: impl Fn(u32) -> bool) -> Threshold {
+    if !goes_left(0) {
+        return Threshold::NeverLeft;
+    }
+    let (mut left, mut right) = (0u32, u32::MAX);
+    if goes_left(right) {
+        return Threshold::At(right);
+    }
+    while right - left > 1 {
+        let middle = left + (right - left) / 2;
+        if goes_left(middle) {
+            left = middle;
+        } else {
+            right = middle;
+        }
+    }
+    Threshold::At(left)
+}
+
+/// Adds a tree to the pool, children before parents. Every node must be reached at most once.
+fn add_tree(forest: &mut Forest<f64>, tree: usize, nodes: &[Foreign]) -> Result<(), ImportError> {
+    let unsupported =
+        |node, reason: &str| ImportError::Unsupported { tree, node, reason: reason.to_owned() };
+    let mut placed: Vec<Option<u32>> = vec![None; nodes.len()];
+    let mut opened = vec![false; nodes.len()];
+    // A stack of its own: foreign trees may be thousands of levels deep.
+    let mut stack = vec![0usize];
+    while let Some(&at) = stack.last() {
+        let node = nodes.get(at).ok_or_else(|| {
+            unsupported(at, "a child with this index does not exist: the dump was cut")
+        })?;
+        let place = match node {
+            Foreign::Leaf(value) if value.is_finite() => Node::Leaf(*value),
+            Foreign::Leaf(_) => return Err(unsupported(at, "the leaf's value is not finite")),
+            Foreign::Split { feature, threshold, left, right } => {
+                if !std::mem::replace(&mut opened[at], true) {
+                    for child in [*right, *left] {
+                        if placed.get(child).is_some_and(Option::is_some)
+                            || opened.get(child) == Some(&true)
+                        {
+                            return Err(unsupported(child, "it is reached twice: not a tree"));
+                        }
+                        stack.push(child);
+                    }
+                    continue;
+                }
+                match (placed[*left], placed[*right]) {
+                    (Some(left), Some(right)) => match *threshold {
+                        Threshold::At(threshold) => {
+                            Node::Split { feature: *feature, threshold, left, right }
+                        }
+                        Threshold::NeverLeft => {
+                            placed[at] = Some(right);
+                            stack.pop();
+                            continue;
+                        }
+                    },
+                    _ => return Err(unsupported(at, "its children contain it: not a tree")),
+                }
+            }
+        };
+        placed[at] = Some(forest.nodes.len() as u32);
+        forest.nodes.push(place);
+        stack.pop();
+        if forest.nodes.len() > enerinfer_artifacts::MAX_NODES {
+            return Err(unsupported(at, "the forest is larger than any that can be compiled"));
+        }
+    }
+    let root = placed.first().copied().flatten();
+    forest.roots.push(root.ok_or_else(|| unsupported(0, "the tree has no node"))?);
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thresholds_are_where_the_foreign_comparison_changes() {
+        let at = |t: f64| match threshold(|x| f64::from(x) <= t) {
+            Threshold::At(t) => Some(t),
+            Threshold::NeverLeft => None,
+        };
+        assert_eq!(at(-0.5), None);
+        assert_eq!(at(0.0), Some(0));
+        assert_eq!(at(7.999), Some(7));
+        assert_eq!(at(1e300), Some(u32::MAX));
+        assert_eq!(at(f64::from(u32::MAX) - 0.5), Some(u32::MAX - 1));
+    }
+}

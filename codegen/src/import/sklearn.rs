@@ -1,0 +1,141 @@
+//! scikit-learn's random forests, from the JSON that `import/export_sklearn.py` writes:
+//!
+//! ```json
+//! {"format": "enerinfer-sklearn-forest", "version": 1, "features": ["layers", "mem_khz"],
+//!  "trees": [{"feature": [0, -2, -2], "threshold": [12.5, -2, -2], "left": [1, -1, -1],
+//!             "right": [2, -1, -1], "value": [0.4, 0.3, 0.5]}]}
+//! ```
+//!
+//! The arrays are those of `tree_`; a left child of −1 marks a leaf. The prediction is the mean of
+//! the trees. scikit-learn rounds inputs to `f32` and compares them to an `f64` threshold.
+
+use enerinfer_artifacts::Forest;
+use serde::Deserialize;
+
+use super::{Foreign, ImportError, add_tree, features, threshold};
+
+const FORMAT: &str = "enerinfer-sklearn-forest";
+
+#[derive(Deserialize)]
+struct Dump {
+    format: String,
+    version: u32,
+    features: Vec<String>,
+    trees: Vec<Tree>,
+}
+
+#[derive(Deserialize)]
+struct Tree {
+    feature: Vec<i64>,
+    /// `null` where Python wrote a number that JSON does not have.
+    threshold: Vec<Option<f64>>,
+    left: Vec<i64>,
+    right: Vec<i64>,
+    value: Vec<Option<f64>>,
+}
+
+/// Reads the dump of a `RandomForestRegressor` or `ExtraTreesRegressor`.
+pub fn from_sklearn(json: &str) -> Result<Forest<f64>, ImportError> {
+    let format = |reason: String| ImportError::Format { format: FORMAT, reason };
+    let dump: Dump = serde_json::from_str(json).map_err(|e| format(e.to_string()))?;
+    if dump.format != FORMAT || dump.version != 1 {
+        return Err(format(format!(
+            "format `{}` version {}; `{FORMAT}` version 1 is read",
+            dump.format, dump.version
+        )));
+    }
+    let features = features(dump.features.iter().map(String::as_str))?;
+    let mut forest = Forest::constant(features, 0.0);
+    let share = dump.trees.len() as f64;
+    for (t, tree) in dump.trees.iter().enumerate() {
+        let count = tree.feature.len();
+        let lengths = [tree.threshold.len(), tree.left.len(), tree.right.len(), tree.value.len()];
+        if lengths.iter().any(|&length| length != count) {
+            return Err(format(format!("the arrays of tree {t} differ in length")));
+        }
+        let nodes: Result<Vec<Foreign>, ImportError> =
+            (0..count).map(|n| node(tree, t, n, share, forest.features.len())).collect();
+        add_tree(&mut forest, t, &nodes?)?;
+    }
+    forest.validate()?;
+    Ok(forest)
+}
+
+fn node(
+    tree: &Tree,
+    t: usize,
+    n: usize,
+    share: f64,
+    features: usize,
+) -> Result<Foreign, ImportError> {
+    let unsupported =
+        |reason: &str| ImportError::Unsupported { tree: t, node: n, reason: reason.to_owned() };
+    if tree.left[n] == -1 {
+        let value = tree.value[n].ok_or_else(|| unsupported("the leaf's value is not finite"))?;
+        return Ok(Foreign::Leaf(value / share));
+    }
+    let feature = u16::try_from(tree.feature[n])
+        .ok()
+        .filter(|&f| usize::from(f) < features)
+        .ok_or_else(|| unsupported("it splits on a feature that the dump does not name"))?;
+    let foreign = tree.threshold[n]
+        .filter(|t| t.is_finite())
+        .ok_or_else(|| unsupported("its threshold is not finite: train without missing values"))?;
+    let child = |index: i64| {
+        usize::try_from(index).map_err(|_| unsupported("one of its children has no index"))
+    };
+    Ok(Foreign::Split {
+        feature,
+        threshold: threshold(|x| f64::from(x as f32) <= foreign),
+        left: child(tree.left[n])?,
+        right: child(tree.right[n])?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn dump(feature: &str, thresholds: &str) -> String {
+        format!(
+            r#"{{"format": "{FORMAT}", "version": 1, "features": ["{feature}"], "trees": [
+                {{"feature": [0, -2, -2], "threshold": [{thresholds}, -2, -2],
+                  "left": [1, -1, -1], "right": [2, -1, -1], "value": [2, 1, 3]}},
+                {{"feature": [-2], "threshold": [-2], "left": [-1], "right": [-1], "value": [5]}}
+            ]}}"#
+        )
+    }
+
+    #[test]
+    fn is_the_mean_of_the_trees() {
+        let forest = from_sklearn(&dump("layers", "12.5")).unwrap();
+        assert_eq!(forest.predict(&[12]), 3.0);
+        assert_eq!(forest.predict(&[13]), 4.0);
+    }
+
+    #[test]
+    fn follows_the_rounding_of_inputs_beyond_24_bits() {
+        // 2^24 + 1 is rounded to 2^24 as f32, and so goes left of 2^24 + 0.5.
+        let forest = from_sklearn(&dump("vocab", "16777216.5")).unwrap();
+        assert_eq!(forest.predict(&[(1 << 24) + 1]), 3.0);
+        assert_eq!(forest.predict(&[(1 << 24) + 2]), 4.0);
+    }
+
+    #[test]
+    fn a_threshold_below_zero_sends_all_right() {
+        let forest = from_sklearn(&dump("layers", "-0.5")).unwrap();
+        assert_eq!(forest.predict(&[0]), 4.0);
+    }
+
+    #[test]
+    fn says_what_it_refuses() {
+        let error = |json: String| from_sklearn(&json).unwrap_err().to_string();
+        assert!(error(dump("gpu_freq", "1")).contains("unknown feature `gpu_freq`"));
+        assert!(error(dump("layers", "null")).contains("tree 0, node 0"));
+        assert!(error(dump("layers", "1").replace("[2, -1, -1]", "[0, -1, -1]")).contains("tree"));
+        assert!(
+            error(dump("layers", "1").replace("[2, -1, -1]", "[9, -1, -1]")).contains("node 9")
+        );
+        assert!(error("{}".to_owned()).contains("missing field"));
+    }
+}
