@@ -99,6 +99,11 @@ impl ForestParams {
     }
 
     /// Whether each tree sees a sample with replacement; without, all trees see the same rows.
+    ///
+    /// Equally good splits (several features separate the same models) go to the lowest feature
+    /// and threshold. With bootstrap each tree draws its own order of the features for that:
+    /// always preferring the same one costs accuracy (1.96 % against 1.77 % held-out MAPE on the
+    /// benches' table; scikit-learn, which breaks ties at random, has 1.76 %).
     pub fn bootstrap(mut self, bootstrap: bool) -> Self {
         self.0.bootstrap = bootstrap;
         self
@@ -291,7 +296,7 @@ impl ForestValidParams {
                     || (Grower::new(x, fixed, &codes, self.limits()), Vec::new()),
                     |(grower, times), &seed| {
                         self.sample(seed, fixed.rows.len(), times);
-                        grower.grow(times, seed).to_vec()
+                        grower.grow(times, seed, self.bootstrap).to_vec()
                     },
                 )
                 .collect();

@@ -1,8 +1,18 @@
-//! Regressors that are trained for compilation: random forests on integer-coded features.
+//! Regressors that are trained for compilation, on integer-coded features, and families to compare
+//! them with.
 //!
 //! - [`CodedMatrix`]: columns of whole numbers, coded once, shared by all fits;
-//! - [`ForestParams`] → [`ForestValidParams::fit`]: a forest as `enerinfer_artifacts::Forest<f64>`;
-//! - [`predict`]: predictions for rows of a matrix.
+//! - [`ForestParams`], [`BoostParams`] → `check()` → `fit(…)`: random forest and boosted trees as
+//!   `enerinfer_artifacts::Forest<f64>`;
+//! - [`predict`]: predictions for rows of a matrix; [`permutation_importance`], [`out_of_bag`];
+//! - [`Learner`]: a family with its search space: [`RandomForestLearner`], [`BoostedLearner`] (can be
+//!   compiled), [`SvrLearner`], [`PolyLearner`], [`MlpLearner`] (for comparison);
+//! - [`search`], [`search_by_halving`]: random search of a family by grouped cross-validation, with
+//!   all trials that one fit contains served by it (see [`forest_groups`], [`boost_groups`]).
+//!
+//! Forests and boosted trees depend on data, parameters and seed alone: the same bits for any
+//! number of threads, on any machine. The other families use `exp`, `ln` and `tanh` of the system
+//! and are reproducible per machine.
 //!
 //! Fitting on a training fold and scoring the held-out rows:
 //!
@@ -25,6 +35,38 @@
 //! let held_out: Vec<f64> = predict(&forest, &x, &test)?;
 //! assert!(held_out.iter().all(|p| (2.0..=24.0).contains(p)));
 //! # Ok::<(), enerinfer_learners::LearnError>(())
+//! ```
+//!
+//! Searching a family, by model, and fitting the winner to all training rows:
+//!
+//! ```
+//! use enerinfer_artifacts::Feature;
+//! use enerinfer_hyperparam::GroupedKFold;
+//! use enerinfer_learners::{
+//!     BoostedLearner, CodedMatrix, Learner, NoStore, Task, relative_weights, search,
+//! };
+//!
+//! let models = 12u32;
+//! let x = CodedMatrix::new(
+//!     vec![Feature::Layers, Feature::AccelKhz],
+//!     vec![
+//!         (0..4 * models).map(|row| 8 + row / 4).collect(),
+//!         (0..4 * models).map(|row| 300_000 * (1 + row % 4)).collect(),
+//!     ],
+//! )?;
+//! let rows: Vec<u32> = (0..4 * models).collect();
+//! let model_of_row: Vec<u32> = rows.iter().map(|row| row / 4).collect();
+//! let y: Vec<f64> = rows.iter().map(|r| f64::from(1 + r % 4) / f64::from(8 + r / 4)).collect();
+//! let w = relative_weights(&y);
+//! let task =
+//!     Task { x: &x, rows: &rows, y: &y, w: Some(&w), group_of_row: &model_of_row, seed: 1 };
+//!
+//! let folds = GroupedKFold::new(models as usize, 5, 2)?;
+//! let found = search(&BoostedLearner, task, &folds, 10, 3, &NoStore, &|_done, _total| {})?;
+//! let winner = found.best().expect("no trial of trees diverges");
+//! let model = BoostedLearner.fit(&found.params[winner], &x, &rows, &y, Some(&w), 1)?;
+//! assert!(model.forest().is_some());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
 mod best_first;

@@ -1,8 +1,8 @@
 //! The best split of a node: exact CART (Breiman et al. 1984) on coded features.
 //!
 //! Every boundary between two different values that the node's rows have is considered, and the
-//! one that lowers the weighted squared error most is taken; ties go to the lowest feature, then
-//! the lowest threshold. Rows move physically with their node, so a node's rows are one slice. A
+//! one that lowers the weighted squared error most is taken; ties go to the preferred feature (by
+//! default the lowest), then the lowest threshold. Rows move physically with their node, so a node's rows are one slice. A
 //! feature is judged by summing the rows per distinct value in bins, with a bitmap of the occupied
 //! ones, so that small nodes pay for their own values only.
 
@@ -71,6 +71,10 @@ pub(crate) struct Splitter<'a, const F: usize> {
     matrix: &'a CodedMatrix,
     limits: Limits,
     pub(crate) scale: Scale,
+    /// Features in the order in which equally good splits are preferred.
+    preferred: Vec<u32>,
+    /// Position of each feature in that order.
+    rank: [u8; MAX_FEATURES],
     rows: Vec<Row<F>>,
     spare: Vec<Row<F>>,
     /// One per possible code, so that no index needs a check; all zero between uses.
@@ -97,10 +101,24 @@ impl<'a, const F: usize> Splitter<'a, F> {
             matrix,
             limits,
             scale,
+            preferred: (0..matrix.features().len() as u32).collect(),
+            rank: std::array::from_fn(|f| f as u8),
             rows: Vec::new(),
             spare: Vec::new(),
             bins: zeroed(),
             occupied: zeroed(),
+        }
+    }
+
+    /// Prefers equally good splits by a random order of the features instead of the columns' order.
+    pub(crate) fn shuffle_ties(&mut self, seed: NodeSeed) {
+        let mut rng = seed.rng();
+        self.preferred.sort_unstable();
+        for i in (1..self.preferred.len()).rev() {
+            self.preferred.swap(i, below(&mut rng, i + 1));
+        }
+        for (rank, &f) in self.preferred.iter().enumerate() {
+            self.rank[f as usize] = rank as u8;
         }
     }
 
@@ -184,7 +202,8 @@ impl<'a, const F: usize> Splitter<'a, F> {
     /// The only way to split two rows: every feature that tells them apart is equally good.
     fn split_pair(&self, lo: usize, candidates: u32) -> Option<Best> {
         let (a, b) = (&self.rows[lo], &self.rows[lo + 1]);
-        bits(candidates).find_map(|feature| {
+        let candidates = self.preferred.iter().filter(|&f| candidates & (1 << f) != 0);
+        candidates.copied().find_map(|feature| {
             let codes = (a.codes[feature as usize], b.codes[feature as usize]);
             let score = f64::INFINITY;
             match codes.0.cmp(&codes.1) {
@@ -240,10 +259,13 @@ impl<'a, const F: usize> Splitter<'a, F> {
                 left += std::mem::take(&mut self.bins[code]);
             }
         }
-        // Equal scores go to the lower feature, whatever the order in which they are looked at.
+        // Equal scores go to the preferred feature, whatever the order in which they are looked at.
         let better = match best {
             None => found.score > 0.0,
-            Some(b) => found.score > b.score || (found.score == b.score && f < b.feature),
+            Some(b) => {
+                let preferred = self.rank[at] < self.rank[b.feature as usize];
+                found.score > b.score || (found.score == b.score && preferred)
+            }
         };
         if better {
             *best = Some(found);

@@ -56,10 +56,19 @@ impl<'a, const F: usize> Grower<'a, F> {
         Grower { matrix, fixed, codes, splitter, nodes: Vec::new() }
     }
 
-    /// Grows a tree on the rows drawn `times[i] > 0` times.
-    pub(crate) fn grow(&mut self, times: &[u32], tree_seed: u64) -> &[GrownNode] {
+    /// Grows a tree on the rows drawn `times[i] > 0` times. With `random_ties`, equally good
+    /// splits are preferred by an order of the features that the tree draws, else by the columns'.
+    pub(crate) fn grow(
+        &mut self,
+        times: &[u32],
+        tree_seed: u64,
+        random_ties: bool,
+    ) -> &[GrownNode] {
         self.nodes.clear();
         let seed = NodeSeed::root(tree_seed);
+        if random_ties {
+            self.splitter.shuffle_ties(seed);
+        }
         let root = self.splitter.load(self.fixed, self.codes, times, seed);
         self.node(root);
         &self.nodes

@@ -256,6 +256,21 @@ fn ties_go_to_the_lowest_feature_then_threshold() {
 }
 
 #[test]
+fn with_bootstrap_no_feature_wins_every_tie() {
+    // Two columns that separate rows equally well, as layers and sizes of a few models do.
+    let x = matrix(vec![(0..30).collect(), (0..30).map(|i| i * 100).collect()]);
+    let y: Vec<f64> = (0..30).map(f64::from).collect();
+    let params = ForestParams::new().n_trees(40).max_depth(1).check().unwrap();
+    let forest = params.fit(&x, &all_rows(&x), &y, None, 3).unwrap();
+    let of = |wanted: u16| {
+        let splits = forest.nodes.iter();
+        splits.filter(|n| matches!(n, Node::Split { feature, .. } if *feature == wanted)).count()
+    };
+    assert_eq!(of(0) + of(1), 40);
+    assert!(of(0) > 8 && of(1) > 8, "{} and {}", of(0), of(1));
+}
+
+#[test]
 fn values_next_to_each_other_are_separated() {
     let x = matrix(vec![vec![u32::MAX, u32::MAX - 1]]);
     let forest = tree(&x, &[1.0, 2.0], ForestParams::new());

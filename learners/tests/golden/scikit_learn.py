@@ -1,7 +1,7 @@
 """Golden figures of scikit-learn's forest and boosting, for `learners/tests/sklearn.rs`.
 
     python -m venv /tmp/venv && /tmp/venv/bin/pip install scikit-learn==1.9.1
-    /tmp/venv/bin/python learners/tests/golden/sklearn.py > learners/tests/golden/sklearn.csv
+    /tmp/venv/bin/python learners/tests/golden/scikit_learn.py > learners/tests/golden/scikit_learn.csv
 
 The data is a formula on whole numbers and dyadic fractions that the Rust test repeats exactly.
 """
@@ -54,6 +54,7 @@ def main():
     train, test = group % 5 != 0, group % 5 == 0
     for name, params in {
         "all_features": dict(max_features=1.0),
+        "all_features_leaf_3": dict(max_features=1.0, min_samples_leaf=3),
         "two_features_leaf_3": dict(max_features=2, min_samples_leaf=3),
     }.items():
         for seed in range(10):
