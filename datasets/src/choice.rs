@@ -9,7 +9,7 @@ use crate::sheet::{self, Sheet};
 use crate::table::mhz;
 use crate::table_error::{TableError, Warning};
 use crate::table_rules::{Axis, check_grid, check_values};
-use crate::{MeasurementTable, OperatingPoint, Row};
+use crate::{MeasurementTable, OperatingPoint, Row, Source};
 
 /// Measured operating points of one model or several.
 ///
@@ -20,6 +20,8 @@ use crate::{MeasurementTable, OperatingPoint, Row};
 pub struct ChoiceTable {
     /// What the accelerator is called: `npu` in the published layout, else `accel`.
     pub accel_name: &'static str,
+    /// Whether the values come from a simulated device, and have to be labelled so.
+    pub simulated: bool,
     /// Models in file order; at least one.
     pub models: Vec<ChoiceModel>,
 }
@@ -87,7 +89,8 @@ impl ChoiceTable {
             }
             models.push(ChoiceModel { name: Some(model.name.clone()), points });
         }
-        Ok(ChoiceTable { accel_name: "accel", models })
+        let simulated = matches!(table.source, Source::Simulated(_));
+        Ok(ChoiceTable { accel_name: "accel", simulated, models })
     }
 }
 
@@ -140,7 +143,8 @@ fn by_level(text: &str) -> Result<(ChoiceTable, Vec<Warning>), TableError> {
         .map(|row| choice_point(row, label(&mem, row.point.mem), label(&accel, row.point.accel)))
         .collect::<Result<_, _>>()?;
     let warnings = sheet.unknown_columns().into_iter().collect();
-    Ok((ChoiceTable { accel_name, models: vec![ChoiceModel { name: None, points }] }, warnings))
+    let models = vec![ChoiceModel { name: None, points }];
+    Ok((ChoiceTable { accel_name, simulated: false, models }, warnings))
 }
 
 fn choice_point(row: &Row, mem: String, accel: String) -> Result<ChoicePoint, TableError> {

@@ -6,6 +6,7 @@ mod hydra;
 mod import;
 mod output;
 mod read;
+mod shape;
 mod simulate;
 
 use std::process::ExitCode;
@@ -18,6 +19,7 @@ Examples:
   measure fuse --prompts INFO_m_F16_.csv --log TGS_m_F16_.csv
   measure import sweep.csv --platform orin-nano --format q4_k_m --out measurements.csv
   measure simulate --platform orin --out measurements.csv
+  measure shape model.gguf
   measure hydra check corpus/
 
 Exit codes: 0 done, 1 failed or a check did not pass, 2 usage or bad input.";
@@ -39,6 +41,8 @@ enum Verb {
     Import(import::Args),
     /// Makes a measurement table of a simulated device
     Simulate(simulate::Args),
+    /// Reads the shape of a model from a GGUF file or a config.json
+    Shape(shape::Args),
     /// Hydra's corpus: tables, figures, checks
     #[command(subcommand)]
     Hydra(hydra::Verb),
@@ -50,6 +54,7 @@ fn main() -> ExitCode {
         Verb::Fuse(a) => fuse::run(&a),
         Verb::Import(a) => import::run(&a),
         Verb::Simulate(a) => simulate::run(&a),
+        Verb::Shape(a) => shape::run(&a),
         Verb::Hydra(v) => hydra::run(&v),
     };
     match result {

@@ -29,6 +29,9 @@ pub fn run(args: &ChooseArgs) -> Result<String> {
         }
     };
     let mut out = String::new();
+    if table.simulated {
+        out.push_str("SIMULATED: these measurements come from a simulated device\n");
+    }
     for model in models {
         describe(&mut out, table.accel_name, model, args.qoe);
     }

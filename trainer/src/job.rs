@@ -314,26 +314,23 @@ fn stage(folder: &Path, table: &MeasurementTable, outcome: &Outcome) -> Result<(
     Ok(())
 }
 
+/// Platforms that can be simulated, with their clocks, formats and how close they come.
 fn list_platforms() -> Result<String> {
     let mut out = String::new();
     for name in enerinfer_device::names() {
-        for format in SimulatedDevice::formats(name)? {
-            let device = SimulatedDevice::builtin(name, Some(format))?;
-            let p = device.platform();
-            let range = |khz: &[u32]| {
-                let mhz = |k: Option<&u32>| f64::from(*k.unwrap_or(&0)) / 1000.0;
-                format!("{} levels {}–{} MHz", khz.len(), mhz(khz.first()), mhz(khz.last()))
-            };
-            let _ = writeln!(
-                out,
-                "{name:<12} {format:<8} {}; {}\n{:22}accelerator {}, memory {}",
-                p.description,
-                p.engine,
-                "",
-                range(&p.clocks.accel_khz),
-                range(&p.clocks.mem_khz),
-            );
+        let formats = SimulatedDevice::formats(name)?;
+        let device = SimulatedDevice::builtin(name, None)?;
+        let p = device.platform();
+        let formats: Vec<&str> = formats.iter().map(|f| f.name()).collect();
+        let _ = writeln!(out, "{name}: {}; {}", p.description, p.engine);
+        let _ = writeln!(out, "    formats      {} (default {})", formats.join(", "), p.format);
+        for (domain, khz) in [("accelerator", &p.clocks.accel_khz), ("memory", &p.clocks.mem_khz)] {
+            let mhz: Vec<String> =
+                khz.iter().map(|&k| (f64::from(k) / 1000.0).to_string()).collect();
+            let _ = writeln!(out, "    {domain:<12} {} MHz", mhz.join(", "));
         }
+        let error = enerinfer_device::published::mean_error_percent(name)?;
+        let _ = writeln!(out, "    calibration  {error:.1} % mean error to published figures");
     }
     out.push_str("All of these are simulated; --measurements trains on real ones.\n");
     Ok(out)

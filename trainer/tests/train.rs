@@ -101,6 +101,9 @@ fn trains_on_a_users_own_table_and_gives_the_same_predictors() {
     assert_eq!(a.predictors, b.predictors);
     assert_eq!(a.provenance.data_digest, b.provenance.data_digest);
     assert_eq!(b.platform.source, "simulated:h_phone", "the label stays with the data");
+
+    let choose = ["choose", "--measurements", "out/h_phone/measurements.csv", "--qoe", "5"];
+    assert!(train(folder.path(), &choose).stdout.starts_with("SIMULATED"));
 }
 
 /// Runs on a table changed by `edit` and returns the error; nothing may be written.
@@ -210,7 +213,15 @@ fn platforms_are_listed() {
     let folder = tempfile::tempdir().unwrap();
     let run = train(folder.path(), &["--list-platforms"]);
     assert_eq!(run.code, 0);
-    for part in ["orin", "h_phone", "306–1300.5 MHz", "204–3199 MHz", "simulated"] {
+    for part in [
+        "orin: ",
+        "h_phone: ",
+        "1224, 1300.5 MHz",
+        "204, 665.6, 2133, 3199 MHz",
+        "q4_k_m",
+        "% mean error to published figures",
+        "simulated",
+    ] {
         assert!(run.stdout.contains(part), "{part}: {}", run.stdout);
     }
 }
