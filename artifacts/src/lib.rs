@@ -14,6 +14,7 @@ mod forest;
 mod int_thermal;
 mod point;
 mod predictor;
+mod printable;
 pub mod record;
 mod write;
 
@@ -28,6 +29,7 @@ pub use point::{ClockTables, MAX_LEVELS, MAX_POINTS, OperatingPoint};
 pub use predictor::{
     Domain, IntPredictor, Normaliser, Predictor, SCALE_ONE, Target, inputs, throughput_utok_per_s,
 };
+pub use printable::is_printable;
 pub use write::{write_atomic, write_atomic_with};
 
 /// BLAKE3 of `bytes` in hex: the digest used for inputs and outputs throughout.

@@ -409,8 +409,17 @@ impl Record {
         Ok(text)
     }
 
-    /// Parses and checks a record; another schema version is refused by number.
+    /// Parses and checks a record, with or without a byte-order mark; another schema version is
+    /// refused by number.
     pub fn from_json(text: &str) -> Result<Self, Error> {
+        // Some editors put the mark in front; JSON parsers refuse it.
+        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+        if !text.trim_start().starts_with('{') {
+            return Err(Error::invalid(
+                "not an evaluation record: expected a JSON object, as in the report.json of `train`"
+                    .to_owned(),
+            ));
+        }
         #[derive(Deserialize)]
         struct Version {
             schema_version: u32,

@@ -25,15 +25,6 @@ pub enum CodegenError {
         /// The accepted number of nodes.
         max_nodes: u64,
     },
-    /// Nothing is small enough.
-    #[error(
-        "a flash budget of {budget} bytes is too small: predictors without any tree already take \
-         more; about 4 KiB are the least that is useful"
-    )]
-    Budget {
-        /// The budget in bytes.
-        budget: u64,
-    },
     /// A predictor cannot be expressed in the device's integers.
     #[error("predictor `{target}`: {reason}")]
     Unrepresentable {
@@ -42,29 +33,53 @@ pub enum CodegenError {
         /// What does not fit, and what to do.
         reason: String,
     },
+    /// The predictors do not fit the flash budget, however much is pruned.
+    #[error(
+        "a flash budget of {budget} bytes cannot be met: without any tree the predictors are \
+         estimated to take {smallest} bytes"
+    )]
+    FlashBudget {
+        /// Bytes of predictors that are pruned to constants.
+        smallest: u64,
+        /// The budget in bytes.
+        budget: u64,
+    },
+    /// The output folder, or one above it, is not a folder.
+    #[error(
+        "{}: is {what}, where a folder would be written; choose another folder or remove it",
+        path.display()
+    )]
+    NotAFolder {
+        /// What is in the way.
+        path: PathBuf,
+        /// What it is, with article.
+        what: &'static str,
+    },
     /// The output folder holds something that the compiler did not write.
     #[error(
-        "{}: exists and has no MANIFEST.json of a generated crate; choose another folder or \
-         remove it",
+        "{}: {reason}; a crate is written only to a new or empty folder, or over a generated \
+         crate without changes: choose another folder, or move this away",
         path.display()
     )]
     NotOurs {
-        /// The folder.
+        /// The folder, or the file in it that would be lost.
         path: PathBuf,
+        /// Why it is taken for somebody else's.
+        reason: String,
     },
     /// A file could not be read or written.
-    #[error("{}: {source}", path.display())]
+    #[error("{}: {reason}", path.display())]
     Io {
         /// The file or folder.
         path: PathBuf,
-        /// The system's reason.
-        source: std::io::Error,
+        /// The system's reason; part of the message, hence no `source()`, which would repeat it.
+        reason: std::io::Error,
     },
 }
 
 impl CodegenError {
     /// An [`CodegenError::Io`] at `path`, for `map_err`.
     pub(crate) fn io(path: &Path) -> impl FnOnce(std::io::Error) -> Self + '_ {
-        move |source| CodegenError::Io { path: path.to_owned(), source }
+        move |reason| CodegenError::Io { path: path.to_owned(), reason }
     }
 }

@@ -17,9 +17,10 @@ mod package;
 pub mod passes;
 
 pub use error::CodegenError;
-pub use lower::{Lowered, PassEffect, lower};
+pub use lower::{Lowered, PassEffect, Pruning, lower};
 pub use options::{DEFAULT_MAX_NODES, Options};
 pub use package::{
-    GeneratedCrate, MANIFEST, PredictorSize, generate, generate_capi_to, generate_to, sizes,
+    GeneratedCrate, MANIFEST, PredictorSize, check_destination, generate, generate_capi_to,
+    generate_to, sizes,
 };
 pub use passes::estimate_size::{estimate_bytes, estimate_bytes_of};

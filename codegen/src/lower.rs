@@ -1,12 +1,14 @@
 //! The pipeline of passes from a bundle to integer predictors.
 
+use std::fmt;
+
 use enerinfer_artifacts::{Bundle, Forest, IntPredictor, Node, Predictor, Target};
 use serde::Serialize;
 
 use crate::passes::drop_unreachable::drop_unreachable;
 use crate::passes::estimate_size::estimate_bytes;
 use crate::passes::merge_equal_leaves::merge_equal_leaves;
-use crate::passes::prune::{Pruned, prune_together};
+use crate::passes::prune::{Pruned, prune, prune_together};
 use crate::passes::quantise::{Quantised, quantise};
 use crate::passes::share_subtrees::share_subtrees;
 use crate::{CodegenError, Options};
@@ -39,6 +41,31 @@ pub struct Lowered {
     pub predictors: Vec<IntPredictor>,
     /// Every pass on every predictor, in order.
     pub steps: Vec<PassEffect>,
+    /// Set if trees had to be pruned to the flash budget.
+    pub pruning: Option<Pruning>,
+}
+
+/// What a flash budget took away.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Pruning {
+    /// The budget, bytes.
+    pub budget_bytes: u64,
+    /// Leaves of all predictors before.
+    pub leaves_before: u64,
+    /// Leaves of all predictors after.
+    pub leaves_after: u64,
+}
+
+impl fmt::Display for Pruning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "Pruned from {} to {} leaves for a flash budget of {} KiB",
+            self.leaves_before,
+            self.leaves_after,
+            self.budget_bytes / 1024
+        )
+    }
 }
 
 impl Lowered {
@@ -66,8 +93,17 @@ pub fn lower(bundle: &Bundle, options: &Options) -> Result<Lowered, CodegenError
         log.add(p.target, "drop unreachable", &merged, &reachable, 0.0);
         forests.push(reachable);
     }
-    if let Some(budget) = options.flash_budget {
-        forests = prune_to(budget, &predictors, forests, &mut log)?;
+    let mut pruning = None;
+    if let Some(budget_bytes) = options.flash_budget {
+        let leaves = |all: &[Forest<f64>]| all.iter().map(|forest| counts(forest).1).sum();
+        let leaves_before = leaves(&forests);
+        forests = prune_to(budget_bytes, &predictors, forests, &mut log)?;
+        let leaves_after = leaves(&forests);
+        pruning = (leaves_after < leaves_before).then_some(Pruning {
+            budget_bytes,
+            leaves_before,
+            leaves_after,
+        });
     }
     let mut lowered = Vec::with_capacity(predictors.len());
     for (&p, forest) in predictors.iter().zip(forests) {
@@ -80,7 +116,7 @@ pub fn lower(bundle: &Bundle, options: &Options) -> Result<Lowered, CodegenError
         log.add(p.target, "share subtrees", &merged, &int.forest, 0.0);
         lowered.push(int);
     }
-    let lowered = Lowered { predictors: lowered, steps: log.steps };
+    let lowered = Lowered { predictors: lowered, steps: log.steps, pruning };
     check_size(&lowered, options)?;
     Ok(lowered)
 }
@@ -99,7 +135,11 @@ fn prune_to(
         return Ok(forests);
     }
     let fits = |all: &[Pruned]| bytes(&mut all.iter().map(|p| &p.forest)) <= budget;
-    let pruned = prune_together(&forests, fits).ok_or(CodegenError::Budget { budget })?;
+    let pruned = prune_together(&forests, fits).ok_or_else(|| {
+        let constants: Vec<Forest<f64>> =
+            forests.iter().map(|forest| prune(forest, f64::INFINITY).forest).collect();
+        CodegenError::FlashBudget { smallest: bytes(&mut constants.iter()), budget }
+    })?;
     let steps = predictors.iter().zip(&forests).zip(&pruned);
     for ((p, before), Pruned { forest, error_bound }) in steps {
         log.add(p.target, "prune to budget", before, forest, *error_bound);

@@ -4,7 +4,7 @@ mod common;
 
 use common::{Drawn, cargo};
 use enerinfer_artifacts::ThermalModel;
-use enerinfer_codegen::{CodegenError, Options, generate, generate_to};
+use enerinfer_codegen::{Options, generate, generate_to};
 
 const DRAWN: Drawn = Drawn { trees: 12, depth: 7, leaf: (0.01, 0.08) };
 
@@ -27,8 +27,32 @@ fn builds_alone_and_passes_its_vectors_and_lints() {
     cargo(&krate, &["test", "--release"]);
     cargo(&krate, &["clippy", "--all-targets"]);
     cargo(&krate, &["doc", "--no-deps"]);
-    cargo(&krate, &["run", "--example", "choose"]);
+    let said = cargo(&krate, &["run", "--example", "choose"]);
+    assert!(said.contains("predicted power") && !said.contains("SIMULATED"), "{said}");
+    cargo(&krate, &["run", "--example", "control"]);
     common::cargo_fmt_is_silent(&krate);
+}
+
+#[test]
+fn without_power_examples_and_readme_are_true_and_compile() {
+    let mut bundle = common::random_bundle(4, common::board_clocks(), DRAWN);
+    bundle.predictors.truncate(2); // peak and scale
+    bundle.platform.source = "simulated:drawn".to_owned();
+    let folder = tempfile::tempdir().unwrap();
+    let krate = folder.path().join("enerinfer-runtime");
+    generate_to(&bundle, &Options::default(), &krate).unwrap();
+    cargo(&krate, &["clippy", "--all-targets"]);
+    common::cargo_fmt_is_silent(&krate);
+    let said = cargo(&krate, &["run", "--example", "choose"]);
+    assert!(said.contains("SIMULATED") && said.contains("no power is predicted"), "{said}");
+    cargo(&krate, &["run", "--example", "control"]);
+    // Snippets of the README become documentation tests.
+    let lib = krate.join("src/lib.rs");
+    let text = std::fs::read_to_string(&lib).unwrap();
+    let readme = "\n#[cfg(doctest)]\n#[doc = include_str!(\"../README.md\")]\nmod readme {}\n";
+    std::fs::write(&lib, text + readme).unwrap();
+    let said = cargo(&krate, &["test", "--doc"]);
+    assert_eq!(said.matches("- readme (line").count(), 2, "{said}");
 }
 
 #[test]
@@ -42,21 +66,4 @@ fn memory_and_folder_get_the_same_bytes_every_time() {
     for (path, bytes) in &first.files {
         assert_eq!(&std::fs::read(krate.join(path)).unwrap(), bytes, "{path}");
     }
-}
-
-#[test]
-fn replaces_its_own_folder_only() {
-    let bundle = common::tiny_bundle();
-    let folder = tempfile::tempdir().unwrap();
-    let krate = folder.path().join("crate");
-    generate_to(&bundle, &Options::default(), &krate).unwrap();
-    std::fs::write(krate.join("stray.txt"), "left over").unwrap();
-    generate_to(&bundle, &Options::default(), &krate).unwrap();
-    assert!(!krate.join("stray.txt").exists());
-
-    std::fs::remove_file(krate.join("MANIFEST.json")).unwrap();
-    let error = generate_to(&bundle, &Options::default(), &krate).unwrap_err();
-    assert!(matches!(error, CodegenError::NotOurs { .. }), "{error}");
-    assert!(krate.join("Cargo.toml").exists());
-    assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1, "temporary folders remain");
 }

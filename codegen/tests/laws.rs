@@ -98,7 +98,10 @@ fn pruning_meets_the_budget_or_says_that_nothing_can() {
     let pruned = lowered(half).unwrap();
     assert!(bytes(&pruned) <= half && bytes(&pruned) > half / 2, "{}", bytes(&pruned));
     assert!(pruned.steps.iter().any(|s| s.name == "prune to budget" && s.error_bound > 0.0));
-    assert!(matches!(lowered(100), Err(CodegenError::Budget { budget: 100 })));
+    assert!(matches!(
+        lowered(100),
+        Err(CodegenError::FlashBudget { budget: 100, smallest: 101.. })
+    ));
 }
 
 #[test]

@@ -8,7 +8,7 @@ use enerinfer_artifacts::{ClockTables, MAX_LEVELS};
 use crate::sheet::{self, Sheet};
 use crate::table::mhz;
 use crate::table_error::{TableError, Warning};
-use crate::table_rules::{check_grid, check_values};
+use crate::table_rules::{Axis, check_grid, check_values};
 use crate::{MeasurementTable, OperatingPoint, Row};
 
 /// Measured operating points of one model or several.
@@ -125,10 +125,12 @@ fn by_level(text: &str) -> Result<(ChoiceTable, Vec<Warning>), TableError> {
     }
     check_values(&clocks, 1, &rows)
         .and_then(|()| {
-            check_grid(&clocks, &["the model".to_owned()], &rows, "mem_level", &|p| {
-                let (mem, accel) = (mem[usize::from(p.mem)], accel[usize::from(p.accel)]);
-                format!("mem_level {mem}, {accel_column} {accel}")
-            })
+            let text = |levels: &[u8]| levels.iter().map(u8::to_string).collect();
+            let axes = [
+                Axis { column: "mem_level", levels: text(&mem), of: |p| p.mem },
+                Axis { column: accel_column, levels: text(&accel), of: |p| p.accel },
+            ];
+            check_grid(&clocks, &["the model".to_owned()], &rows, "mem_level", &axes)
         })
         .map_err(|fault| fault.in_file(&cells_of))?;
     rows.sort_by_key(|r| r.point);

@@ -4,6 +4,8 @@ use std::io::Read;
 use std::path::Path;
 use std::str::FromStr;
 
+use enerinfer_artifacts::is_printable;
+
 use crate::table_error::{TableError, Warning, shown};
 
 /// Largest file that is read: some 400,000 rows, far above any real measurement campaign.
@@ -30,9 +32,7 @@ pub(crate) struct SheetRow<'a> {
 /// Opens a file for reading, naming it in the error.
 pub(crate) fn open(path: &Path) -> Result<std::fs::File, TableError> {
     std::fs::File::open(path).map_err(|e| {
-        TableError::new(format!("cannot be opened: {e}"))
-            .with_io(e)
-            .in_file(&path.display().to_string())
+        TableError::new(format!("cannot be opened: {e}")).in_file(&path.display().to_string())
     })
 }
 
@@ -42,7 +42,7 @@ pub(crate) fn read_text(reader: impl Read) -> Result<String, TableError> {
     reader
         .take(MAX_TABLE_BYTES + 1)
         .read_to_end(&mut bytes)
-        .map_err(|e| TableError::new(format!("cannot be read: {e}")).with_io(e))?;
+        .map_err(|e| TableError::new(format!("cannot be read: {e}")))?;
     if bytes.len() as u64 > MAX_TABLE_BYTES {
         return Err(TableError::new(format!(
             "the file is larger than {} MiB; split it by platform or drop repeated samples",
@@ -215,11 +215,12 @@ impl<'a> SheetRow<'a> {
         let cell = self
             .optional(column)
             .ok_or_else(|| self.error(column, "", "must not be empty; fill in the cell"))?;
-        if cell.contains(char::is_control) {
+        if !cell.chars().all(is_printable) {
             return Err(self.error(
                 column,
                 cell,
-                "must not contain control characters or line ends",
+                "must not contain control characters, line ends, or marks that hide or reorder \
+                 text; type the cell anew",
             ));
         }
         Ok(cell)

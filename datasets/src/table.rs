@@ -3,7 +3,7 @@
 use enerinfer_artifacts::OperatingPoint;
 
 use crate::table_error::{TableError, shown};
-use crate::table_rules::{Fault, check_grid, check_names, check_values};
+use crate::table_rules::{Axis, Fault, check_grid, check_names, check_values};
 use crate::{LlmShape, Platform};
 
 /// A model of the table.
@@ -108,14 +108,17 @@ impl MeasurementTable {
         mut rows: Vec<Row>,
     ) -> Result<Self, Fault> {
         platform.clocks.validate().map_err(|e| Fault::table(e.to_string()))?;
-        check_names(&platform, &source, &models)?;
+        check_names(&platform, &source, &models, &rows)?;
         check_values(&platform.clocks, models.len(), &rows)?;
         let names: Vec<String> =
             models.iter().map(|m| format!("model '{}'", shown(&m.name))).collect();
-        check_grid(&platform.clocks, &names, &rows, "model", &|point| {
-            let (accel, mem) = platform.clocks.clocks_khz(point);
-            format!("accel_mhz {}, mem_mhz {}", mhz(accel), mhz(mem))
-        })?;
+        let in_mhz = |khz: &[u32]| khz.iter().map(|&k| mhz(k)).collect();
+        let clocks = &platform.clocks;
+        let axes = [
+            Axis { column: "accel_mhz", levels: in_mhz(&clocks.accel_khz), of: |p| p.accel },
+            Axis { column: "mem_mhz", levels: in_mhz(&clocks.mem_khz), of: |p| p.mem },
+        ];
+        check_grid(clocks, &names, &rows, "model", &axes)?;
         rows.sort_by_key(|r| (r.model, r.point));
         Ok(MeasurementTable { platform, source, workload, models, rows })
     }

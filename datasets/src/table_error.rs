@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use enerinfer_artifacts::is_printable;
+
 /// Why a table was refused: file, line, column and value at fault, and what to do.
 ///
 /// A table is refused as a whole, for the first fault found.
@@ -12,13 +14,12 @@ pub struct TableError {
     column: Option<&'static str>,
     value: Option<String>,
     message: String,
-    source: Option<std::io::Error>,
 }
 
 /// Longest part of a value or name that a message repeats.
 const SHOWN_CHARS: usize = 60;
 
-/// `text` for a message: control characters escaped, cut to a readable length.
+/// `text` for a message: what is not printable escaped, cut to a readable length.
 pub(crate) fn shown(text: &str) -> String {
     let mut out = String::new();
     for (i, c) in text.chars().enumerate() {
@@ -26,7 +27,7 @@ pub(crate) fn shown(text: &str) -> String {
             out.push('…');
             break;
         }
-        if c.is_control() {
+        if !is_printable(c) {
             out.extend(c.escape_default());
         } else {
             out.push(c);
@@ -38,19 +39,7 @@ pub(crate) fn shown(text: &str) -> String {
 impl TableError {
     /// A fault of the whole table.
     pub(crate) fn new(message: impl Into<String>) -> Self {
-        TableError {
-            file: None,
-            line: None,
-            column: None,
-            value: None,
-            message: message.into(),
-            source: None,
-        }
-    }
-
-    pub(crate) fn with_io(mut self, source: std::io::Error) -> Self {
-        self.source = Some(source);
-        self
+        TableError { file: None, line: None, column: None, value: None, message: message.into() }
     }
 
     pub(crate) fn in_file(mut self, file: &str) -> Self {
@@ -103,11 +92,8 @@ impl fmt::Display for TableError {
     }
 }
 
-impl std::error::Error for TableError {
-    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
-        self.source.as_ref().map(|e| e as _)
-    }
-}
+/// The message is whole: what the system said is part of it, and no `source()` repeats it.
+impl std::error::Error for TableError {}
 
 /// Something a reader should know about a table that was accepted.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -10,7 +10,8 @@ use crate::sheet::{self, Sheet, SheetRow};
 use crate::table_error::{TableError, Warning, shown};
 use crate::table_write::COLUMNS;
 use crate::{
-    LlmShape, MeasurementTable, Model, Platform, Row, ShapeSpec, Source, WeightFormat, Workload,
+    LlmShape, MeasurementTable, Model, Platform, Row, ShapeError, ShapeSpec, Source, WeightFormat,
+    Workload,
 };
 
 /// Columns that a table may do without; the others must be named in its header, though cells of
@@ -75,7 +76,7 @@ impl MeasurementTable {
         let mut rows = Vec::new();
         let mut cells_of = Vec::new();
         for cells in sheet.rows() {
-            let model = models.index_of(&cells)?;
+            let model = models.index_of(&sheet, &cells)?;
             let (accel_khz, mem_khz) = (khz(&cells, "accel_mhz")?, khz(&cells, "mem_mhz")?);
             let Some(point) = clocks.find(accel_khz, mem_khz) else {
                 return Err(TableError::new("its clocks are in no clock table").at_line(cells.line));
@@ -176,11 +177,16 @@ fn source(row: &SheetRow<'_>) -> Result<Source, TableError> {
         _ => None,
     });
     parsed.ok_or_else(|| {
-        row.error(
-            "source",
-            text,
-            "must be measured:<how> or simulated:<device>, e.g. measured:power meter",
-        )
+        let how = match text.split_once(':') {
+            Some((_, rest)) if !rest.trim().is_empty() => rest.trim(),
+            Some(_) => "power meter",
+            None => text,
+        };
+        let message = format!(
+            "must be measured:<how> or simulated:<device>; write 'measured:{}' if it was measured",
+            shown(how)
+        );
+        row.error("source", text, message)
     })
 }
 
@@ -276,38 +282,96 @@ const SHAPE_COLUMNS: [&str; 12] = [
 
 impl<'a> Models<'a> {
     /// The index of the row's model, which is added at its first row and must stay the same.
-    fn index_of(&mut self, row: &SheetRow<'a>) -> Result<u32, TableError> {
+    fn index_of(&mut self, sheet: &'a Sheet, row: &SheetRow<'a>) -> Result<u32, TableError> {
         let name = row.text("model")?;
         let Some((index, first)) = self.by_name.get(name) else {
             let index = self.list.len() as u32; // Rows of a bounded file fit.
-            self.list.push(Model { name: name.to_owned(), shape: shape(row)? });
+            let spec = spec(row)?;
+            let shape = LlmShape::new(spec).map_err(|e| {
+                // A cell that other rows of the model contradict is a better clue than the rule
+                // that it breaks, which often names another column.
+                sheet
+                    .rows()
+                    .filter(|other| other.optional("model") == Some(name))
+                    .find_map(|other| contradiction(name, row, &other))
+                    .unwrap_or_else(|| rule_broken(row, e))
+            })?;
+            self.list.push(Model { name: name.to_owned(), shape });
             self.by_name.insert(name, (index, *row));
             return Ok(index);
         };
         // Equal text is the rule and quick to see; "true" and "1" are the same shape too.
-        let differs = SHAPE_COLUMNS.into_iter().find(|c| first.optional(c) != row.optional(c));
-        if let Some(column) = differs
-            && shape(row)? != self.list[*index as usize].shape
-        {
-            return Err(row.error(
-                column,
-                row.optional(column).unwrap_or(""),
-                format!(
-                    "model '{}' has '{}' here in row {}; correct the cell or give the other model \
-                     another name",
-                    shown(name),
-                    shown(first.optional(column).unwrap_or("")),
-                    first.line
-                ),
-            ));
+        if SHAPE_COLUMNS.into_iter().any(|c| first.optional(c) != row.optional(c)) {
+            let shape = LlmShape::new(spec(row)?);
+            if shape.as_ref() != Ok(&self.list[*index as usize].shape) {
+                return Err(match (contradiction(name, row, first), shape) {
+                    (Some(error), _) => error,
+                    (None, Err(e)) => rule_broken(row, e),
+                    (None, Ok(_)) => differs(name, row, first, "total_params"),
+                });
+            }
         }
         Ok(*index)
     }
 }
 
-fn shape(row: &SheetRow<'_>) -> Result<LlmShape, TableError> {
+/// The error for two rows of a model that state different shapes, if they do: the first column
+/// whose values differ, else the first that only one row fills.
+fn contradiction(name: &str, row: &SheetRow<'_>, other: &SheetRow<'_>) -> Option<TableError> {
+    let (Ok(a), Ok(b)) = (values(row), values(other)) else { return None };
+    let columns = || SHAPE_COLUMNS.into_iter().zip(a.iter().zip(&b));
+    let column = columns()
+        .find(|(_, (a, b))| a.is_some() && b.is_some() && a != b)
+        .or_else(|| columns().find(|(_, (a, b))| a != b))?
+        .0;
+    Some(differs(name, row, other, column))
+}
+
+fn differs(
+    name: &str,
+    row: &SheetRow<'_>,
+    other: &SheetRow<'_>,
+    column: &'static str,
+) -> TableError {
+    row.error(
+        column,
+        row.optional(column).unwrap_or(""),
+        format!(
+            "model '{}' has '{}' here in row {}; correct the cell or give the other model another \
+             name",
+            shown(name),
+            shown(other.optional(column).unwrap_or("")),
+            other.line
+        ),
+    )
+}
+
+fn rule_broken(row: &SheetRow<'_>, e: ShapeError) -> TableError {
+    row.error(e.field, row.optional(e.field).unwrap_or(""), e.message)
+}
+
+/// The cells of [`SHAPE_COLUMNS`] as they are meant.
+fn values(row: &SheetRow<'_>) -> Result<[Option<u64>; SHAPE_COLUMNS.len()], TableError> {
+    let s = spec(row)?;
+    Ok([
+        Some(s.layers.into()),
+        Some(s.hidden.into()),
+        Some(s.heads.into()),
+        Some(s.kv_heads.into()),
+        s.head_dim.map(u64::from),
+        Some(s.ffn.into()),
+        Some(s.vocab.into()),
+        s.gated.map(u64::from),
+        s.tied.map(u64::from),
+        s.experts.map(u64::from),
+        s.active_experts.map(u64::from),
+        s.total_params,
+    ])
+}
+
+fn spec(row: &SheetRow<'_>) -> Result<ShapeSpec, TableError> {
     let heads = row.whole("heads")?;
-    let spec = ShapeSpec {
+    Ok(ShapeSpec {
         layers: row.whole("layers")?,
         hidden: row.whole("hidden")?,
         heads,
@@ -321,9 +385,7 @@ fn shape(row: &SheetRow<'_>) -> Result<LlmShape, TableError> {
         experts: row.optional_whole("experts")?,
         active_experts: row.optional_whole("active_experts")?,
         total_params: row.optional_whole("total_params")?,
-    };
-    LlmShape::new(spec)
-        .map_err(|e| row.error(e.field, row.optional(e.field).unwrap_or(""), e.message))
+    })
 }
 
 fn choice(

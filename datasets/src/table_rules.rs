@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use enerinfer_artifacts::{ClockTables, OperatingPoint};
+use enerinfer_artifacts::{ClockTables, OperatingPoint, is_printable};
 
 use crate::sheet::SheetRow;
-use crate::table_error::{TableError, shown};
+use crate::table_error::TableError;
 use crate::{Model, Platform, Row, Source};
 
 /// Bounds of a plausible single-stream decode throughput, tokens/s, and power, W. They only keep
@@ -15,13 +15,24 @@ const PLAUSIBLE: std::ops::RangeInclusive<f64> = 1e-6..=1e6;
 /// Longest name of a model, engine, power domain or source.
 const MAX_NAME_CHARS: usize = 200;
 
+/// Rows that a fault is about, beside the one at fault.
+#[derive(Debug)]
+pub(crate) enum Related {
+    /// None.
+    Nothing,
+    /// The other side of a contradiction.
+    Other(usize),
+    /// All rows of what is incomplete, in the order given.
+    Present(Vec<usize>),
+}
+
 /// A broken invariant of a table in memory: the reader turns row indices into lines.
 #[derive(Debug)]
 pub(crate) struct Fault {
     /// Index of the row at fault, in the order given.
     pub(crate) row: Option<usize>,
-    /// Index of the other row of a contradiction.
-    pub(crate) other: Option<usize>,
+    /// Rows that a reader needs beside it.
+    pub(crate) related: Related,
     /// Column and value at fault.
     pub(crate) cell: Option<(&'static str, String)>,
     /// The rule and what to do.
@@ -30,11 +41,16 @@ pub(crate) struct Fault {
 
 impl Fault {
     pub(crate) fn table(message: String) -> Self {
-        Fault { row: None, other: None, cell: None, message }
+        Fault { row: None, related: Related::Nothing, cell: None, message }
     }
 
     fn cell(row: usize, column: &'static str, value: String, message: impl Into<String>) -> Self {
-        Fault { row: Some(row), other: None, cell: Some((column, value)), message: message.into() }
+        Fault {
+            row: Some(row),
+            related: Related::Nothing,
+            cell: Some((column, value)),
+            message: message.into(),
+        }
     }
 
     /// The error of a reader, whose rows came from these rows of a file.
@@ -55,8 +71,17 @@ impl Fault {
 
     fn error(self, line: impl Fn(usize) -> Option<u64>) -> TableError {
         let mut message = self.message;
-        if let Some(other) = self.other.and_then(&line) {
-            message.push_str(&format!(" (the other is row {other})"));
+        match self.related {
+            Related::Nothing => {}
+            Related::Other(other) => {
+                if let Some(other) = line(other) {
+                    message.push_str(&format!(" (the other is row {other})"));
+                }
+            }
+            Related::Present(rows) => {
+                let lines: Vec<u64> = rows.into_iter().filter_map(&line).collect();
+                message.push_str(&format!(" (its rows: {})", ranges(&lines)));
+            }
         }
         let mut error = TableError::new(message);
         if let Some(line) = self.row.and_then(&line) {
@@ -69,11 +94,35 @@ impl Fault {
     }
 }
 
+/// Longest list of row ranges in a message.
+const SHOWN_RANGES: usize = 8;
+
+/// Lines as ranges, shortened: `2–46, 52`.
+fn ranges(lines: &[u64]) -> String {
+    let mut list: Vec<(u64, u64)> = Vec::new();
+    for &line in lines {
+        match list.last_mut() {
+            Some((_, end)) if *end + 1 == line => *end = line,
+            _ => list.push((line, line)),
+        }
+    }
+    let mut shown: Vec<String> = list
+        .iter()
+        .take(SHOWN_RANGES)
+        .map(|(a, b)| if a == b { a.to_string() } else { format!("{a}–{b}") })
+        .collect();
+    if list.len() > SHOWN_RANGES {
+        shown.push("…".to_owned());
+    }
+    shown.join(", ")
+}
+
 /// Names must be there, must differ between models, and must survive being written as text.
 pub(crate) fn check_names(
     platform: &Platform,
     source: &Source,
     models: &[Model],
+    rows: &[Row],
 ) -> Result<(), Fault> {
     if models.is_empty() {
         return Err(Fault::table("has no models; add measurements".to_owned()));
@@ -85,21 +134,32 @@ pub(crate) fn check_names(
         ("source", origin.as_str()),
     ];
     let mut names = BTreeSet::new();
-    for (what, name) in common.into_iter().chain(models.iter().map(|m| ("model", m.name.as_str())))
-    {
-        let plain = name.trim() == name && !name.contains(char::is_control);
-        if name.is_empty() || !plain || name.chars().count() > MAX_NAME_CHARS {
-            return Err(Fault::table(format!(
-                "{what} '{}' must be 1 to {MAX_NAME_CHARS} characters without control characters \
-                 or outer spaces",
-                shown(name)
-            )));
+    // What all rows share stands in the first as in any.
+    let common =
+        common.into_iter().map(|(what, name)| (what, name, (!rows.is_empty()).then_some(0)));
+    let models = (0..)
+        .zip(models)
+        .map(|(m, model)| ("model", model.name.as_str(), rows.iter().position(|r| r.model == m)));
+    for (what, name, row) in common.chain(models) {
+        let fault = |message: String| Fault {
+            row,
+            related: Related::Nothing,
+            cell: Some((what, name.to_owned())),
+            message,
+        };
+        let length = name.chars().count();
+        if length == 0 || length > MAX_NAME_CHARS {
+            return Err(fault(format!("must be 1 to {MAX_NAME_CHARS} characters, has {length}")));
+        }
+        if name.trim() != name || !name.chars().all(is_printable) {
+            return Err(fault(
+                "must not contain outer spaces, control characters, or marks that hide or reorder \
+                 text"
+                    .to_owned(),
+            ));
         }
         if what == "model" && !names.insert(name) {
-            return Err(Fault::table(format!(
-                "two models are named '{}'; names must differ",
-                shown(name)
-            )));
+            return Err(fault("two models have this name; names must differ".to_owned()));
         }
     }
     Ok(())
@@ -131,7 +191,7 @@ pub(crate) fn check_values(clocks: &ClockTables, models: usize, rows: &[Row]) ->
             if value.is_some() != in_first.is_some() {
                 return Err(Fault {
                     row: Some(i),
-                    other: Some(0),
+                    related: Related::Other(0),
                     cell: Some((column, value.map_or_else(String::new, |v| v.to_string()))),
                     message: "power must be filled in every row or in none; complete the column \
                               or empty it"
@@ -179,15 +239,46 @@ fn positive(row: usize, column: &'static str, value: f64) -> Result<(), Fault> {
     Err(Fault::cell(row, column, value.to_string(), message))
 }
 
-/// Each model must have exactly one row per operating point. `names` and `describe` say models and
+/// One of the two clocks of operating points, as people know it.
+pub(crate) struct Axis {
+    /// Column that holds it.
+    pub(crate) column: &'static str,
+    /// Text of each level.
+    pub(crate) levels: Vec<String>,
+    /// The level of a point.
+    pub(crate) of: fn(OperatingPoint) -> u8,
+}
+
+impl Axis {
+    /// The level that stands in less than half as many rows as its column's levels usually do:
+    /// more likely mistyped than measured. Its rows, and the level.
+    fn odd_one_out(&self, rows: &[Row]) -> Option<(usize, Vec<usize>)> {
+        let mut rows_of = vec![Vec::new(); self.levels.len()];
+        for (i, row) in rows.iter().enumerate() {
+            rows_of[usize::from((self.of)(row.point))].push(i);
+        }
+        let mut counts: Vec<usize> = rows_of.iter().map(Vec::len).collect();
+        counts.sort_unstable();
+        let usual = counts[counts.len() / 2];
+        let (level, few) = rows_of.into_iter().enumerate().min_by_key(|(_, rows)| rows.len())?;
+        (!few.is_empty() && 2 * few.len() < usual).then_some((level, few))
+    }
+}
+
+/// Each model must have exactly one row per operating point. `names` and `axes` say models and
 /// points for people; `key` is the column that a doubled row is reported in.
 pub(crate) fn check_grid(
     clocks: &ClockTables,
     names: &[String],
     rows: &[Row],
     key: &'static str,
-    describe: &dyn Fn(OperatingPoint) -> String,
+    axes: &[Axis; 2],
 ) -> Result<(), Fault> {
+    let describe = |point: OperatingPoint| {
+        axes.each_ref()
+            .map(|a| format!("{} {}", a.column, a.levels[usize::from((a.of)(point))]))
+            .join(", ")
+    };
     let points = clocks.len();
     // Sorted rather than a models × points array, which a table of many models with one row each
     // would make enormous.
@@ -200,7 +291,7 @@ pub(crate) fn check_grid(
         let (model, point, row) = w[1];
         return Err(Fault {
             row: Some(row),
-            other: Some(w[0].2),
+            related: Related::Other(w[0].2),
             cell: Some((key, names[model as usize].clone())),
             message: format!(
                 "{} is measured twice at {}; keep one row, or their mean with the sum of samples",
@@ -212,23 +303,48 @@ pub(crate) fn check_grid(
     let mut at = 0;
     for (m, name) in names.iter().enumerate() {
         let end = at + order[at..].partition_point(|o| o.0 as usize == m);
-        let present: Vec<usize> = order[at..end].iter().map(|o| o.1).collect();
+        let of_model = &order[at..end];
         at = end;
-        if present.len() == points {
+        if of_model.len() == points {
             continue;
         }
+        // A clock that hardly any row has makes a hole in every other model: name it, not them.
+        for axis in axes {
+            if let Some((level, few)) = axis.odd_one_out(rows) {
+                return Err(Fault {
+                    row: few.first().copied(),
+                    cell: Some((axis.column, axis.levels[level].clone())),
+                    message: format!(
+                        "only {} of {} rows {} this clock, and every model needs every pair of \
+                         clocks: correct it if it is mistyped, else measure the others at it too",
+                        few.len(),
+                        rows.len(),
+                        if few.len() == 1 { "has" } else { "have" },
+                    ),
+                    related: Related::Present(few),
+                });
+            }
+        }
+        let present: Vec<usize> = of_model.iter().map(|o| o.1).collect();
         let hole = (0..points).find(|p| present.binary_search(p).is_err()).unwrap_or(0);
         let nowhere = names.len() > 1 && order.iter().all(|o| o.1 != hole);
-        return Err(Fault::table(format!(
-            "{name} has no row at {} ({} of its {points} operating points are missing{}); \
-             every model needs every pair of the {} accelerator and {} memory clocks in the file: \
-             measure the missing points, or remove the model or the clock",
-            describe(clocks.point(hole)),
-            points - present.len(),
-            if nowhere { ", and no other model has this one" } else { "" },
-            clocks.accel_khz.len(),
-            clocks.mem_khz.len(),
-        )));
+        let mut of_model: Vec<usize> = of_model.iter().map(|o| o.2).collect();
+        of_model.sort_unstable();
+        return Err(Fault {
+            row: None,
+            cell: None,
+            message: format!(
+                "{name} has no row at {} ({} of its {points} operating points are missing{}); \
+                 every model needs every pair of the {} accelerator and {} memory clocks in the \
+                 file: measure the missing points, or remove the model or the clock",
+                describe(clocks.point(hole)),
+                points - present.len(),
+                if nowhere { ", and no other model has this one" } else { "" },
+                clocks.accel_khz.len(),
+                clocks.mem_khz.len(),
+            ),
+            related: Related::Present(of_model),
+        });
     }
     Ok(())
 }

@@ -136,6 +136,8 @@ fn a_bad_cell_is_named_with_row_column_value_and_remedy() {
         ("samples", "many", "whole number"),
         ("source", "a friend", "measured:<how>"),
         ("source", "measured:", "measured:<how>"),
+        ("source", "my bench", "write 'measured:my bench'"),
+        ("source", "Measured: my bench", "write 'measured:my bench'"),
     ] {
         let error = refused(file(&[&[(column, value)]]));
         let text = error.to_string();
@@ -219,6 +221,64 @@ fn blank_lines_do_not_shift_the_rows_named() {
     assert_eq!(refused(text).line(), Some(4));
 }
 
+/// Names go to terminals, pages and source code: whatever would deceive there is refused with its
+/// place, in every column of text.
+#[test]
+fn names_that_deceive_are_refused_with_row_and_column() {
+    let long = "x".repeat(100_000);
+    let mut bad: Vec<String> =
+        ["\u{200b}", "\u{200e}", "\u{2028}", "\u{2029}", "\u{2060}", "\u{feff}", "\u{85}", "\u{7}"]
+            .iter()
+            .map(|c| format!("a{c}b"))
+            .collect();
+    bad.extend(('\u{202a}'..='\u{202e}').chain('\u{2066}'..='\u{2069}').map(|c| format!("a{c}b")));
+    bad.push(long);
+    for name in &bad {
+        for column in ["model", "engine", "power_domain", "source"] {
+            let value = if column == "source" { format!("measured:{name}") } else { name.clone() };
+            let text = if column == "power_domain" {
+                format!("{HEADER},power_domain\n{},{value}\n", row(&[]))
+            } else {
+                file(&[&[(column, &value)]])
+            };
+            let error = refused(text);
+            let message = error.to_string();
+            assert_eq!((error.line(), error.column()), (Some(2), Some(column)), "{message}");
+            assert!(
+                message.len() < 400 && !message.chars().any(|c| name.len() < 10 && !c.is_ascii()),
+                "{message:?}"
+            );
+        }
+    }
+    // The row is that of the model at fault, not the first.
+    let error = refused(file(&[&[], &[("model", &"y".repeat(201)), ("layers", "6")]]));
+    assert_eq!((error.line(), error.column()), (Some(3), Some("model")), "{error}");
+    assert!(error.to_string().contains("1 to 200 characters, has 201"), "{error}");
+}
+
+/// A shape that breaks a rule only because one of its rows was altered: the altered column and
+/// both rows are named, whichever row it is.
+#[test]
+fn an_altered_row_is_named_rather_than_the_rule_it_breaks() {
+    for (column, value, total) in [
+        ("layers", "48", "99000000"),
+        ("layers", "2000", ""),
+        ("vocab", "320000", "99000000"),
+        ("heads", "11", ""),
+        ("kv_heads", "5", ""),
+        ("hidden", "770", ""),
+    ] {
+        let good = [("total_params", total), ("accel_mhz", "306")];
+        let altered = [("total_params", total), (column, value)];
+        for (rows, other) in [([&good[..], &altered[..]], 2), ([&altered[..], &good[..]], 3)] {
+            let error = refused(file(&rows));
+            let text = error.to_string();
+            assert_eq!((error.line(), error.column()), (Some(5 - other), Some(column)), "{text}");
+            assert!(text.contains(&format!("here in row {other}")), "{text}");
+        }
+    }
+}
+
 /// Rows that are good alone but not together; the second of them is named, and the first too.
 #[test]
 fn contradictions_name_both_rows() {
@@ -285,7 +345,7 @@ fn holes_are_named_by_model_and_point() {
         error.contains("model 'other' has no row at accel_mhz 1300.5, mem_mhz 665.6"),
         "{error}"
     );
-    assert!(error.contains("1 of its 2"), "{error}");
+    assert!(error.contains("1 of its 2") && error.contains("(its rows: 4)"), "{error}");
     // A pair of clocks that nobody can reach.
     let text = file(&[
         &[],
@@ -295,6 +355,40 @@ fn holes_are_named_by_model_and_point() {
     ]);
     let error = refused(text).to_string();
     assert!(error.contains("no other model has this one"), "{error}");
+}
+
+/// One mistyped clock makes a hole in every model; the cell is named, not the models.
+#[test]
+fn a_mistyped_clock_is_named_by_its_row() {
+    let good = |model: usize, accel: &str, mem: &str| {
+        let (name, layers) = (format!("m{model}"), (6 + model).to_string());
+        row(&[("model", &name), ("layers", &layers), ("accel_mhz", accel), ("mem_mhz", mem)])
+    };
+    let mut rows = Vec::new();
+    for model in 0..3 {
+        for accel in ["150", "306", "612"] {
+            rows.extend(["204", "665.6", "2133"].map(|mem| good(model, accel, mem)));
+        }
+    }
+    for i in 0..rows.len() {
+        for (column, value) in [("accel_mhz", "1.5"), ("mem_mhz", "66.56")] {
+            let mut cells: Vec<String> = rows[i].split(',').map(str::to_owned).collect();
+            let at = GOOD.iter().position(|(c, _)| *c == column).unwrap_or(0);
+            cells[at] = value.to_owned();
+            let mut rows = rows.clone();
+            rows[i] = cells.join(",");
+            let error = refused(format!("{HEADER}\n{}\n", rows.join("\n")));
+            let found = (error.line(), error.column(), error.value());
+            assert_eq!(found, (Some(i as u64 + 2), Some(column), Some(value)), "{error}");
+        }
+    }
+    // Missing points are not a mistyped clock: the model and its rows are named.
+    rows.truncate(21);
+    let error = refused(format!("{HEADER}\n{}\n", rows.join("\n")));
+    assert_eq!(error.line(), None);
+    let text = error.to_string();
+    assert!(text.contains("model 'm2' has no row at accel_mhz 306, mem_mhz 204"), "{text}");
+    assert!(text.contains("6 of its 9") && text.contains("(its rows: 20–22)"), "{text}");
 }
 
 #[test]
@@ -502,8 +596,12 @@ fn tables_in_memory_obey_the_same_rules() -> Result<(), TestCaseError> {
 fn files_are_written_whole_and_a_missing_one_is_named() -> Result<(), Box<dyn std::error::Error>> {
     let folder = tempfile::tempdir()?;
     let path = folder.path().join("table.csv");
-    let error = MeasurementTable::read(&path, "toy").map(|_| ()).unwrap_err().to_string();
+    let error = MeasurementTable::read(&path, "toy").map(|_| ()).unwrap_err();
+    // Programs print the chain of causes after the message.
+    assert!(std::error::Error::source(&error).is_none());
+    let error = error.to_string();
     assert!(error.contains("table.csv: cannot be opened"), "{error}");
+    assert_eq!(error.matches("os error").count(), 1, "{error}");
     let (table, _) = read(file(&TWO_POINTS))?;
     table.write(&path)?;
     let (back, _) = MeasurementTable::read(&path, "toy-device")?;

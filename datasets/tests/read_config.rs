@@ -131,6 +131,23 @@ fn what_is_no_configuration_is_refused() {
     );
 }
 
+/// Python's `json` writes them, as in the `time_step_limit` of Mamba-2 hybrids.
+#[test]
+fn numbers_that_json_does_not_have_do_not_hide_the_sizes() -> TestResult {
+    let plain = llama_with(&[]);
+    let odd = plain.replacen(
+        '{',
+        r#"{"limits": [0.0, Infinity, -Infinity, NaN], "\"NaN": "a \\", "Infinity": "NaN","#,
+        1,
+    );
+    assert_eq!(read(&odd)?.shape, read(&plain)?.shape);
+    assert!(read(&odd.replace("NaN]", "nan]")).is_err());
+    // In place of a size they are as good as nothing.
+    let size = read(&plain.replace("8192", "NaN"))?;
+    assert_eq!(size.shape, Err(NoShape::Incomplete(vec!["ffn"])));
+    Ok(())
+}
+
 #[test]
 fn a_null_or_absent_ffn_is_four_times_hidden_where_the_family_says_so() -> TestResult {
     let gpt2 = read_shape(&data("gpt2.json"))?;
@@ -369,8 +386,9 @@ fn shared_experts_count_as_the_survey_counts_them() -> TestResult {
 
 #[test]
 fn hybrids_and_encoders_are_refused_by_name() -> TestResult {
-    let cases: [(&[(&str, Value)], &str); 4] = [
+    let cases: [(&[(&str, Value)], &str); 5] = [
         (&[("model_type", "jamba".into())], "jamba"),
+        (&[("model_type", "xlm-roberta".into())], "xlm-roberta"),
         (&[("is_encoder_decoder", true.into())], "is_encoder_decoder"),
         (&[("mamba_d_state", 128.into())], "mamba_d_state"),
         (&[("layer_types", json!(["full_attention", "linear_attention"]))], "linear_attention"),

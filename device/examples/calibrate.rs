@@ -5,7 +5,7 @@
 //! cargo run -p enerinfer-device --release --example calibrate -- orin --write device/platforms/orin.toml
 //! ```
 //!
-//! `--report FILE` writes `CALIBRATION.md` instead. `--refine` starts from the platform file instead of from cold.
+//! `thermal` in place of a platform fits h_phone's thermal model. `--report FILE` writes `CALIBRATION.md` instead. `--refine` starts from the platform file instead of from cold.
 
 use anyhow::{Context as _, Result, bail};
 use enerinfer_device::SimulatedDevice;
@@ -18,6 +18,10 @@ fn main() -> Result<()> {
     let (mut platform, mut effort, mut write) = (None, Effort::Cold, None);
     while let Some(argument) = arguments.next() {
         match argument.as_str() {
+            "thermal" => {
+                println!("{:#?}", enerinfer_device::calibrate::calibrate_thermal()?);
+                return Ok(());
+            }
             "--report" => {
                 let path = arguments.next().context("--report needs a file")?;
                 let text = enerinfer_device::calibrate::markdown()?;

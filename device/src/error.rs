@@ -24,6 +24,14 @@ pub enum DeviceError {
         /// Formats of the platform.
         known: Vec<String>,
     },
+    /// A platform file could not be read.
+    #[error("{}: {source}", .path.display())]
+    Io {
+        /// The file.
+        path: std::path::PathBuf,
+        /// The system's reason.
+        source: std::io::Error,
+    },
     /// Nothing is fitted for this platform.
     #[error("platform `{platform}` has no calibration: nothing published to fit its parameters to")]
     NoRecipe {

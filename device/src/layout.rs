@@ -1,6 +1,6 @@
 //! Bits per stored weight of each operator.
 
-use enerinfer_datasets::{GemvOp, WeightFormat};
+use enerinfer_datasets::{GemvOp, LlmShape, WeightFormat};
 
 /// Bits per weight of an operator's matrix, scales included.
 ///
@@ -16,4 +16,13 @@ pub(crate) fn bits_per_weight(format: WeightFormat, op: GemvOp) -> f64 {
         (WeightFormat::Q4KM, _) => Q4_K,
         _ => format.millibits_per_weight() as f64 / 1000.0,
     }
+}
+
+/// Bytes of weights that one token reads.
+pub(crate) fn bytes_per_token(format: WeightFormat, shape: &LlmShape) -> f64 {
+    let bytes = shape.gemvs().into_iter().map(|gemv| {
+        let weights = f64::from(gemv.outputs) * f64::from(gemv.inputs) * f64::from(gemv.count);
+        weights * bits_per_weight(format, gemv.op) / 8.0
+    });
+    bytes.sum()
 }

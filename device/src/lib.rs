@@ -22,6 +22,7 @@
 mod builtin;
 pub mod calibrate;
 mod error;
+pub mod interference;
 mod layout;
 mod model;
 mod noise;
@@ -29,6 +30,7 @@ mod parameters;
 mod policy;
 pub mod published;
 mod simulated;
+pub mod thermal;
 
 pub use builtin::names;
 pub use error::DeviceError;

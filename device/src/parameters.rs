@@ -9,6 +9,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use crate::DeviceError;
+use crate::thermal::ThermalModel;
 
 /// Parameters of the decode model; see [`crate::model`] for the formulas.
 #[derive(Clone, Debug, PartialEq)]
@@ -68,6 +69,7 @@ pub(crate) struct PlatformFile {
     pub(crate) default_format: WeightFormat,
     pub(crate) clocks: ClockTables,
     pub(crate) parameters: Parameters,
+    pub(crate) thermal: ThermalModel,
     pub(crate) formats: BTreeMap<WeightFormat, FormatParameters>,
 }
 
@@ -91,6 +93,7 @@ struct RawFile {
     time: RawTime,
     memory: RawMemory,
     accelerator: RawAccelerator,
+    thermal: RawThermal,
     format: BTreeMap<Spanned<String>, RawFormat>,
 }
 
@@ -130,6 +133,17 @@ struct RawAccelerator {
     stall_fraction: Sourced<f64>,
     idle_fraction: Sourced<f64>,
     relative_voltage: Sourced<Vec<f64>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawThermal {
+    core_j_per_k: Sourced<f64>,
+    core_to_shell_k_per_w: Sourced<f64>,
+    shell_j_per_k: Sourced<f64>,
+    shell_to_ambient_k_per_w: Sourced<f64>,
+    background_core_w: Sourced<f64>,
+    background_shell_w: Sourced<f64>,
 }
 
 #[derive(Deserialize)]
@@ -197,6 +211,32 @@ pub(crate) fn parse(text: &str, display_name: &str) -> Result<PlatformFile, Devi
         )?,
     };
 
+    let thermal = &raw.thermal;
+    // The bounds keep every time constant above the step of the integration.
+    let heat = |name, item| check.number(name, item, 1.0, 1e6);
+    let resistance = |name, item| check.number(name, item, 0.01, 1e3);
+    let thermal = ThermalModel {
+        core_j_per_k: heat("core_j_per_k", &thermal.core_j_per_k)?,
+        core_to_shell_k_per_w: resistance("core_to_shell_k_per_w", &thermal.core_to_shell_k_per_w)?,
+        shell_j_per_k: heat("shell_j_per_k", &thermal.shell_j_per_k)?,
+        shell_to_ambient_k_per_w: resistance(
+            "shell_to_ambient_k_per_w",
+            &thermal.shell_to_ambient_k_per_w,
+        )?,
+        background_core_w: check.number(
+            "background_core_w",
+            &thermal.background_core_w,
+            0.0,
+            1e3,
+        )?,
+        background_shell_w: check.number(
+            "background_shell_w",
+            &thermal.background_shell_w,
+            0.0,
+            1e3,
+        )?,
+    };
+
     let mut formats = BTreeMap::new();
     for (key, of) in &raw.format {
         let format = check.format(key)?;
@@ -230,6 +270,7 @@ pub(crate) fn parse(text: &str, display_name: &str) -> Result<PlatformFile, Devi
         default_format,
         clocks,
         parameters,
+        thermal,
         formats,
     })
 }

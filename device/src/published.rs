@@ -26,6 +26,11 @@ pub enum Quantity {
     EfficiencyTokPerJ,
     /// Energy per token, mJ.
     EnergyMjPerToken,
+    /// Energy of decoding 1000 tokens, J. Not fitted: it checks the fit.
+    #[serde(rename = "energy_1000_tokens_j")]
+    Energy1000TokensJ,
+    /// Weights read per second, GB/s. Not fitted: it checks the fit.
+    BandwidthGbPerS,
 }
 
 impl Quantity {
@@ -38,7 +43,14 @@ impl Quantity {
             Quantity::PowerW => "power_w",
             Quantity::EfficiencyTokPerJ => "efficiency_tok_per_j",
             Quantity::EnergyMjPerToken => "energy_mj_per_token",
+            Quantity::Energy1000TokensJ => "energy_1000_tokens_j",
+            Quantity::BandwidthGbPerS => "bandwidth_gb_per_s",
         }
+    }
+
+    /// Whether calibration fits to figures of this quantity; the others check it.
+    pub(crate) fn is_fitted(self) -> bool {
+        !matches!(self, Quantity::Energy1000TokensJ | Quantity::BandwidthGbPerS)
     }
 }
 
@@ -78,6 +90,11 @@ impl Figure {
             Quantity::PowerW => decode.power_w,
             Quantity::EfficiencyTokPerJ => decode.efficiency_tok_per_j(),
             Quantity::EnergyMjPerToken => 1e3 / decode.efficiency_tok_per_j(),
+            Quantity::Energy1000TokensJ => 1e3 / decode.efficiency_tok_per_j(),
+            Quantity::BandwidthGbPerS => {
+                let format = device.platform().format;
+                crate::layout::bytes_per_token(format, &self.shape) / 1e9 * speed
+            }
         }
     }
 }

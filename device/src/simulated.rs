@@ -1,5 +1,7 @@
 //! `SimulatedDevice`: a platform with the parameters that simulate it.
 
+use std::path::Path;
+
 use enerinfer_datasets::{
     LlmShape, MeasurementTable, Model, OperatingPoint, Platform, Row, Source, WeightFormat,
     Workload,
@@ -7,6 +9,7 @@ use enerinfer_datasets::{
 
 use crate::model::{self, Decode};
 use crate::parameters::{FormatParameters, Parameters, PlatformFile};
+use crate::thermal::ThermalModel;
 use crate::{DeviceError, Noise, builtin, parameters};
 
 /// Tokens behind one simulated measurement.
@@ -20,6 +23,7 @@ pub struct SimulatedDevice {
     pub(crate) platform: Platform,
     pub(crate) parameters: Parameters,
     pub(crate) of_format: FormatParameters,
+    thermal: ThermalModel,
 }
 
 impl SimulatedDevice {
@@ -49,6 +53,16 @@ impl SimulatedDevice {
         })
     }
 
+    /// A device from a user's platform file (documented in `platforms/README.md`).
+    ///
+    /// # Errors
+    /// The file cannot be read, or as [`SimulatedDevice::from_toml`].
+    pub fn from_file(path: &Path, format: Option<WeightFormat>) -> Result<Self, DeviceError> {
+        let text = std::fs::read_to_string(path)
+            .map_err(|source| DeviceError::Io { path: path.to_owned(), source })?;
+        Self::from_toml(&text, &path.display().to_string(), format)
+    }
+
     /// A device of a checked file; none if the file does not have the format.
     pub(crate) fn of_file(file: &PlatformFile, format: WeightFormat) -> Option<Self> {
         let of_format = file.formats.get(&format)?.clone();
@@ -60,7 +74,8 @@ impl SimulatedDevice {
             power_domain: file.power_domain.clone(),
             clocks: file.clocks.clone(),
         };
-        Some(SimulatedDevice { platform, parameters: file.parameters.clone(), of_format })
+        let (parameters, thermal) = (file.parameters.clone(), file.thermal);
+        Some(SimulatedDevice { platform, parameters, of_format, thermal })
     }
 
     /// The weight formats of a built-in device, its default first.
@@ -76,6 +91,26 @@ impl SimulatedDevice {
     /// Clocks, engine and weight format.
     pub fn platform(&self) -> &Platform {
         &self.platform
+    }
+
+    /// The operating point that a request for two clocks achieves: drivers round each up to a
+    /// level, and to the highest level above it (probed on Jetsons, where a request for 408 MHz
+    /// of memory clock gives 665.6).
+    pub fn achieved(&self, accel_khz: u32, mem_khz: u32) -> OperatingPoint {
+        let clocks = &self.platform.clocks;
+        let level = |levels: &[u32], request: u32| {
+            // Clock tables have at most 64 levels.
+            levels.partition_point(|khz| *khz < request).min(levels.len() - 1) as u8
+        };
+        OperatingPoint {
+            mem: level(&clocks.mem_khz, mem_khz),
+            accel: level(&clocks.accel_khz, accel_khz),
+        }
+    }
+
+    /// How the device warms up.
+    pub fn thermal(&self) -> &ThermalModel {
+        &self.thermal
     }
 
     /// Decodes without noise. The point must be inside the platform's clock tables.

@@ -1,5 +1,6 @@
 //! Every simulated device against the published figures; the tables are printed.
 
+use enerinfer_device::calibrate::{Effort, calibrate};
 use enerinfer_device::published::{Comparison, Quantity, compare, policy_rows};
 use enerinfer_device::{Policy, SimulatedDevice, names};
 
@@ -112,6 +113,20 @@ fn power_is_not_monotone_in_bits() {
         let (q8, q6) = (watts("q8_0"), watts("q6_k"));
         println!("{platform}: Q8_0 {q8:.1} W, Q6_K {q6:.1} W");
         assert!(q6 > q8);
+    }
+}
+
+/// The calibration program finds the committed parameters again from cold. The larger devices
+/// take minutes; `examples/calibrate.rs` is for them.
+#[test]
+fn calibration_reproduces_the_platform_file() {
+    for platform in ["orin_nano", "board_gpu"] {
+        let found = calibrate(platform, Effort::Cold).unwrap();
+        println!(
+            "{platform}: committed {:.4}, found {:.4}",
+            found.committed_cost, found.fitted_cost
+        );
+        assert!((found.fitted_cost / found.committed_cost - 1.0).abs() < 0.02, "{found:?}");
     }
 }
 

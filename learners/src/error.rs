@@ -87,6 +87,9 @@ pub enum LearnError {
     /// A dataset's feature name that the schema does not know.
     #[error("feature name `{0}` is not in the schema; name the columns as `Feature::name` does")]
     UnknownFeature(String),
+    /// A fit whose numbers left the finite range or whose equations have no stable solution.
+    #[error("the {0} fit diverged; choose other hyper-parameters")]
+    Diverged(&'static str),
     /// The finished forest breaks a rule of the IR.
     #[error(transparent)]
     Artifact(#[from] enerinfer_artifacts::Error),

@@ -20,6 +20,14 @@ pub(crate) struct Sum {
     target: i64,
 }
 
+impl Sum {
+    /// Whether no row was added.
+    #[inline(always)]
+    pub(crate) fn is_empty(self) -> bool {
+        self.packed == 0
+    }
+}
+
 impl AddAssign for Sum {
     #[inline(always)]
     fn add_assign(&mut self, other: Sum) {
@@ -221,7 +229,9 @@ impl FixedRows {
             return Err(LearnError::Value { what: "target", row: self.rows[0], value, rule });
         }
         for (i, units) in self.units.iter_mut().enumerate() {
-            units.1 = (units.0 as f64 * y(i) * self.scale.target_scale).round() as i64;
+            let exact = units.0 as f64 * y(i) * self.scale.target_scale;
+            // Rounds half away from zero; `round` is a call on x86-64 without SSE4.1.
+            units.1 = (exact + 0.5f64.copysign(exact)) as i64;
         }
         Ok(())
     }

@@ -39,10 +39,16 @@ mod forest_learner;
 mod importance;
 mod learner;
 mod matrix;
+mod mlp;
 mod oob;
+mod poly;
 mod predict;
+mod prepare;
+mod search;
 mod share;
 mod split;
+mod store;
+mod svr;
 mod tree;
 mod weights;
 
@@ -53,13 +59,16 @@ pub use error::LearnError;
 pub use forest::{ForestParams, ForestValidParams, MAX_DEPTH, MAX_FOREST_TREES};
 pub use forest_learner::RandomForestLearner;
 pub use importance::permutation_importance;
-pub use learner::{
-    Known, Learner, Model, NoStore, Regressor, Scored, Search, Store, StoreError, Task, search,
-};
+pub use learner::{Learner, Model, Regressor};
 pub use matrix::{CodedMatrix, MAX_FEATURES};
+pub use mlp::{Activation, MlpLearner, MlpParams};
 pub use oob::{OutOfBag, out_of_bag};
+pub use poly::{PolyLearner, PolyParams};
 pub use predict::predict;
+pub use search::{Halving, Search, Task, search, search_by_halving};
 pub use share::{
     Fold, ForestSize, HeldOut, boost_groups, evaluate_boosted, evaluate_forests, forest_groups,
 };
+pub use store::{Known, NoStore, Scored, Store, StoreError};
+pub use svr::{SvrKernel, SvrLearner, SvrParams};
 pub use weights::relative_weights;

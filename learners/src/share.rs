@@ -54,7 +54,7 @@ pub struct Fold<'a> {
 }
 
 /// Groups trials by `shares`, an equivalence; groups and members keep the order of the trials.
-fn group<P>(trials: &[P], shares: impl Fn(&P, &P) -> bool) -> Vec<Vec<usize>> {
+pub(crate) fn group<P>(trials: &[P], shares: impl Fn(&P, &P) -> bool) -> Vec<Vec<usize>> {
     let mut groups: Vec<Vec<usize>> = Vec::new();
     for (i, trial) in trials.iter().enumerate() {
         match groups.iter_mut().find(|g| shares(&trials[g[0]], trial)) {

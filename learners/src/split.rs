@@ -16,6 +16,9 @@ use crate::matrix::MAX_FEATURES;
 /// Distance of rows that are visited one after the other.
 const STRIDE: usize = 64;
 
+/// Rows per word of the bitmap from which looking at every bin is cheaper than marking rows.
+const DENSE: usize = 128;
+
 /// A row with all that growing needs, so that a pass over a node reads memory in order.
 #[derive(Clone, Copy, Debug)]
 struct Row<const F: usize> {
@@ -197,14 +200,24 @@ impl<'a, const F: usize> Splitter<'a, F> {
     /// Looks for a better split by feature `f`; false if `f` is constant in the node.
     fn consider(&mut self, node: &Open, f: u32, best: &mut Option<Best>) -> bool {
         let at = f as usize;
-        for row in &self.rows[node.lo..node.hi] {
-            let code = usize::from(row.codes[at]);
-            self.bins[code] += row.sum;
-            self.occupied[code / 64] |= 1 << (code % 64);
+        let rows = &self.rows[node.lo..node.hi];
+        let words = self.matrix.distinct(at).len().div_ceil(64);
+        if rows.len() > DENSE * words {
+            for row in rows {
+                self.bins[usize::from(row.codes[at])] += row.sum;
+            }
+            for (word, bins) in self.occupied[..words].iter_mut().zip(self.bins.chunks(64)) {
+                *word = (0..64).fold(0, |bits, i| bits | u64::from(!bins[i].is_empty()) << i);
+            }
+        } else {
+            for row in rows {
+                let code = usize::from(row.codes[at]);
+                self.bins[code] += row.sum;
+                self.occupied[code / 64] |= 1 << (code % 64);
+            }
         }
         let scale = self.scale;
         let least = self.limits.min_samples_leaf;
-        let words = self.matrix.distinct(at).len().div_ceil(64);
         let mut left = Sum::default();
         let mut last = None;
         let mut varies = false;

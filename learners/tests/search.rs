@@ -8,8 +8,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use enerinfer_artifacts::Feature;
 use enerinfer_hyperparam::{GroupedKFold, Space, Trial, best, draw_unique, mape_percent};
 use enerinfer_learners::{
-    BoostedLearner, CodedMatrix, Learner, NoStore, RandomForestLearner, Search, Task,
-    relative_weights, search,
+    BoostedLearner, CodedMatrix, Halving, Known, LearnError, Learner, MlpLearner, NoStore,
+    PolyLearner, RandomForestLearner, Scored, Search, Store, StoreError, SvrLearner, Task,
+    relative_weights, search, search_by_halving,
 };
 
 struct Table {
@@ -113,6 +114,91 @@ fn random_forest() {
 fn boosted() {
     check(&BoostedLearner, 40);
     spans(&BoostedLearner);
+}
+
+#[test]
+fn poly() {
+    check(&PolyLearner, 40);
+    spans(&PolyLearner);
+}
+
+#[test]
+fn mlp() {
+    check(&MlpLearner { max_rows: 1000 }, 4);
+    spans(&MlpLearner { max_rows: 1000 });
+}
+
+#[test]
+fn svr() {
+    check(&SvrLearner { max_rows: 1000 }, 8);
+    spans(&SvrLearner { max_rows: 1000 });
+}
+
+#[test]
+fn halving_ends_with_fits_to_all_rows() {
+    let halving = Halving { trials: 12, first_rows: 20, factor: 2 };
+    assert_eq!(halving.rounds(90), [(12, 20), (6, 40), (3, 80), (2, 90)]);
+    assert_eq!(halving.rounds(20), [(12, 20)]);
+    let table = table();
+    let folds = GroupedKFold::new(20, 4, 2).unwrap();
+    let run = |threads| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        let last = std::sync::Mutex::new((0, 0));
+        let progress = |done, total| {
+            let mut last = last.lock().unwrap();
+            *last = (last.0.max(done), total);
+        };
+        let learner = BoostedLearner;
+        let task = table.task();
+        let done = pool.install(|| {
+            search_by_halving(&learner, task, &folds, halving, 9, &NoStore, &progress).unwrap()
+        });
+        assert_eq!(last.into_inner().unwrap(), (4 * 23, 4 * 23));
+        done
+    };
+    let done = run(1);
+    assert_eq!(done.trials, run(2).trials);
+    assert_eq!(done.complete.iter().filter(|&&c| c).count(), 2);
+    let best = done.best().unwrap();
+    assert!(done.complete[best] && done.trials[best].mean().is_some());
+    assert!(done.trials.iter().all(|t| t.mean().is_some()));
+}
+
+/// Remembers everything and fails after some results, as a full disk would.
+#[derive(Default)]
+struct Memory {
+    results: std::sync::Mutex<BTreeMap<(usize, usize), Known>>,
+    room: usize,
+}
+
+impl Store for Memory {
+    fn known(&self, trial: usize, fold: usize) -> Option<Known> {
+        self.results.lock().unwrap().get(&(trial, fold)).copied()
+    }
+
+    fn keep(&self, fold: usize, scored: &[Scored], _: f64) -> Result<(), StoreError> {
+        let mut results = self.results.lock().unwrap();
+        if results.len() >= self.room {
+            return Err(StoreError);
+        }
+        results.extend(scored.iter().map(|s| ((s.trial, fold), s.known)));
+        Ok(())
+    }
+}
+
+#[test]
+fn an_interrupted_search_ends_like_an_undisturbed_one() {
+    let table = table();
+    let folds = GroupedKFold::new(20, 4, 2).unwrap();
+    let learner = RandomForestLearner { features: 3 };
+    let go = |store: &Memory| search(&learner, table.task(), &folds, 30, 9, store, &|_, _| {});
+    let mut store = Memory { room: 40, ..Memory::default() };
+    assert!(matches!(go(&store), Err(LearnError::Store)));
+    store.room = usize::MAX;
+    let resumed = go(&store).unwrap();
+    let undisturbed = run(&learner, &table, 30, 2);
+    assert_eq!(resumed.trials, undisturbed.trials);
+    assert_eq!(resumed.sizes, undisturbed.sizes);
 }
 
 #[test]

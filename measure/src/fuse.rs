@@ -3,10 +3,14 @@
 use std::path::{Path, PathBuf};
 
 use clap::ValueEnum;
+use enerinfer_telemetry::csv_samples::CsvOptions;
 use enerinfer_telemetry::fuse::{Boundary, FuseOptions, NegativePower, fuse, infer_zone};
-use enerinfer_telemetry::hydra::corpus::layout_files;
+use enerinfer_telemetry::hydra::corpus::{Config, Sweep, layout_files};
 use enerinfer_telemetry::hydra::{HydraPlatform, unify_file};
-use enerinfer_telemetry::{TextTable, Zone, phase_records, read_prompts, records_csv};
+use enerinfer_telemetry::parquet::{Partition, write_partition};
+use enerinfer_telemetry::{
+    Error, TextTable, Zone, open_log, phase_records, read_prompts, records_csv,
+};
 use rayon::prelude::*;
 
 use crate::failure::Failure;
@@ -18,7 +22,8 @@ use crate::read::Source;
   measure fuse --prompts INFO_m_F16_.csv --log TGS_m_F16_.csv --out records.csv
   measure fuse --mode hydra --platform orin --prompts INFO_m_F16_.csv --log TGS_m_F16_.csv \
 --out UNIFIED_m_F16_.csv
-  measure fuse --mode hydra --corpus corpus/")]
+  measure fuse --mode hydra --corpus corpus/
+  measure fuse --corpus corpus/ --parquet fleet/")]
 pub(crate) struct Args {
     /// Per-prompt timing records (Hydra's INFO columns)
     #[arg(long, value_name = "FILE", required_unless_present = "corpus")]
@@ -35,11 +40,14 @@ pub(crate) struct Args {
     /// Hydra platform: xavier, orin, thor (mode hydra)
     #[arg(long)]
     platform: Option<String>,
-    /// Fuse every INFO/TGS pair below this folder in Hydra's layout (mode hydra)
+    /// Fuse every INFO/TGS pair below this folder in Hydra's layout
     #[arg(long, value_name = "DIR", conflicts_with_all = ["prompts", "log", "out"])]
     corpus: Option<PathBuf>,
+    /// With --corpus: write records as partitioned Parquet below this folder
+    #[arg(long, value_name = "DIR", requires = "corpus")]
+    parquet: Option<PathBuf>,
     /// Time zone of local stamps; inferred from the prompts and checked if absent
-    #[arg(long, value_name = "ZONE")]
+    #[arg(long, value_name = "ZONE", allow_hyphen_values = true)]
     tz: Option<String>,
     /// Where prefill ends
     #[arg(long, value_enum, default_value = "auto")]
@@ -81,8 +89,17 @@ enum BoundaryArg {
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     match (&args.corpus, &args.prompts, &args.log) {
-        (Some(corpus), ..) if args.mode == Mode::Hydra => fuse_corpus(corpus),
-        (Some(_), ..) => Err(Failure::input("--corpus needs --mode hydra")),
+        (Some(corpus), ..) => match (args.mode, &args.parquet) {
+            (Mode::Hydra, None) => each_pair(corpus, &|config, info| {
+                unify_file(config.platform, info, &log_of(info), &sibling(info, "UNIFIED_"))
+                    .map(|r| r.rows)
+            }),
+            (Mode::Hydra, Some(_)) => Err(Failure::input("--mode hydra writes no Parquet")),
+            (Mode::Right, Some(root)) => {
+                each_pair(corpus, &|config, info| to_parquet(args, root, config, info))
+            }
+            (Mode::Right, None) => Err(Failure::input("--corpus needs --mode hydra or --parquet")),
+        },
         (None, Some(prompts), Some(log)) => match args.mode {
             Mode::Hydra => as_hydra(args, prompts, log),
             Mode::Right => right(args, prompts, log),
@@ -109,8 +126,7 @@ fn as_hydra(args: &Args, prompts: &Path, log: &Path) -> Result<(), Failure> {
 }
 
 fn right(args: &Args, prompts: &Path, log: &Path) -> Result<(), Failure> {
-    let table = TextTable::open(prompts)?;
-    let (records, timing) = read_prompts(&table)?;
+    let (records, timing) = read_prompts(&TextTable::open(prompts)?)?;
     output::tally(prompts, &timing, None)?;
     let zone = match &args.tz {
         Some(name) => Zone::parse(name)?,
@@ -124,7 +140,15 @@ fn right(args: &Args, prompts: &Path, log: &Path) -> Result<(), Failure> {
             fit.zone
         }
     };
-    let options = FuseOptions {
+    let options = options(args, zone);
+    let fused = fuse(records, args.source.open(log)?.as_mut(), &options)?;
+    output::tally(log, &fused.tally, args.report.as_deref())?;
+    eprintln!("{} samples in prompts, {} outside", fused.samples_used, fused.samples_outside);
+    output::table(args.out.as_deref(), &records_csv(&phase_records(&fused, &options))?)
+}
+
+fn options(args: &Args, zone: Zone) -> FuseOptions {
+    FuseOptions {
         boundary: match args.boundary {
             BoundaryArg::Auto => Boundary::Auto,
             BoundaryArg::Prefill => Boundary::Prefill,
@@ -139,41 +163,64 @@ fn right(args: &Args, prompts: &Path, log: &Path) -> Result<(), Failure> {
             NegativePower::Keep
         },
         ..FuseOptions::new(zone)
+    }
+}
+
+/// Fuses one pair of a corpus into its partition; the number of prompts.
+fn to_parquet(args: &Args, root: &Path, config: &Config, info: &Path) -> Result<usize, Error> {
+    let (records, _) = read_prompts(&TextTable::open(info)?)?;
+    let open = || open_log(&log_of(info), None, &CsvOptions::default());
+    let zone = match &args.tz {
+        Some(name) => Zone::parse(name)?,
+        None => infer_zone(&records, open()?.as_mut())?.zone,
     };
-    let fused = fuse(records, args.source.open(log)?.as_mut(), &options)?;
-    output::tally(log, &fused.tally, args.report.as_deref())?;
-    eprintln!("{} samples in prompts, {} outside", fused.samples_used, fused.samples_outside);
-    output::table(args.out.as_deref(), &records_csv(&phase_records(&fused, &options))?)
+    let options = options(args, zone);
+    let fused = fuse(records, open()?.as_mut(), &options)?;
+    let partition = Partition {
+        platform: config.platform.name().to_owned(),
+        backend: config.backend.name().to_owned(),
+        model: config.model.clone(),
+        format: config.dtype.clone(),
+        sweep: match config.sweep {
+            Sweep::Main => "main".to_owned(),
+            Sweep::S1 => "s1".to_owned(),
+            Sweep::S2 { output } => format!("s2-{output}"),
+        },
+    };
+    write_partition(root, &partition, &phase_records(&fused, &options))?;
+    Ok(fused.prompts.len())
+}
+
+fn sibling(info: &Path, kind: &str) -> PathBuf {
+    let name = info.file_name().and_then(|n| n.to_str()).unwrap_or_default();
+    info.with_file_name(name.replacen("INFO_", kind, 1))
+}
+
+fn log_of(info: &Path) -> PathBuf {
+    sibling(info, "TGS_")
 }
 
 /// Every INFO file with its log; one that fails does not stop the others.
-fn fuse_corpus(root: &Path) -> Result<(), Failure> {
+fn each_pair(
+    root: &Path,
+    one: &(dyn Fn(&Config, &Path) -> Result<usize, Error> + Sync),
+) -> Result<(), Failure> {
     let files = layout_files(root, "INFO_")?;
     if files.is_empty() {
         return Err(Failure::input(format!("{}: no INFO_*.csv in Hydra's layout", root.display())));
     }
-    let sibling = |info: &Path, kind: &str| {
-        let name = info.file_name().and_then(|n| n.to_str()).unwrap_or_default();
-        info.with_file_name(name.replacen("INFO_", kind, 1))
-    };
-    let results: Vec<_> = files
-        .par_iter()
-        .map(|(config, info)| {
-            let (log, out) = (sibling(info, "TGS_"), sibling(info, "UNIFIED_"));
-            unify_file(config.platform, info, &log, &out)
-        })
-        .collect();
-    let (mut rows, mut failed) = (0, 0);
+    let results: Vec<_> = files.par_iter().map(|(config, info)| one(config, info)).collect();
+    let (mut prompts, mut failed) = (0, 0);
     for ((config, _), result) in files.iter().zip(&results) {
         match result {
-            Ok(r) => rows += r.rows,
+            Ok(n) => prompts += n,
             Err(e) => {
                 failed += 1;
                 eprintln!("{config}: {e}");
             }
         }
     }
-    eprintln!("fused {} of {} files, {rows} records", files.len() - failed, files.len());
+    eprintln!("fused {} of {} files, {prompts} prompts", files.len() - failed, files.len());
     if failed > 0 {
         return Err(Failure::Failed(format!("{failed} files could not be fused")));
     }

@@ -11,6 +11,8 @@ use enerinfer_telemetry::hydra::check::{
 };
 use enerinfer_telemetry::hydra::corpus::Corpus;
 use enerinfer_telemetry::hydra::figures::{figure_values_csv, figures};
+use enerinfer_telemetry::hydra::generate::{GenerateSpec, generate};
+use enerinfer_telemetry::hydra::quality::quality_table;
 use enerinfer_telemetry::hydra::tables::tables;
 use enerinfer_telemetry::hydra::{HydraPlatform, figure_svg};
 
@@ -28,6 +30,11 @@ pub(crate) enum Verb {
         #[arg(long, value_name = "DIR")]
         out: Option<PathBuf>,
     },
+    /// Table 3 from quality results: model,format,ppl,winogrande,hellaswag (accuracies in %)
+    Quality {
+        /// The results, with an F16 row per model
+        results: PathBuf,
+    },
     /// Figures 1 and 3 to 7: their values as CSV, and pictures
     Figures {
         /// The corpus
@@ -35,6 +42,26 @@ pub(crate) enum Verb {
         /// Folder to write to; values to stdout if absent
         #[arg(long, value_name = "DIR")]
         out: Option<PathBuf>,
+    },
+    /// Writes an invented corpus in the released layout: timing records and raw logs of any size
+    Generate {
+        /// Folder to write to
+        corpus: PathBuf,
+        /// Prompts per file of the main corpus
+        #[arg(long, default_value_t = GenerateSpec::RELEASED.main_prompts)]
+        prompts: usize,
+        /// Sampling interval, ms
+        #[arg(long, default_value_t = GenerateSpec::RELEASED.interval_ms)]
+        interval_ms: u32,
+        /// Factor on all durations; at 1 the logs are as large as real ones (hundreds of GB)
+        #[arg(long, default_value_t = GenerateSpec::RELEASED.time_scale)]
+        time_scale: f64,
+        /// Write only the first files
+        #[arg(long)]
+        files: Option<usize>,
+        /// Seed
+        #[arg(long, default_value_t = GenerateSpec::RELEASED.seed)]
+        seed: u64,
     },
     /// Completeness, digests, and the paper's three invariants on each platform
     Check {
@@ -70,6 +97,10 @@ pub(crate) fn run(verb: &Verb) -> Result<(), Failure> {
             eprintln!("wrote {}", out.display());
             Ok(())
         }
+        Verb::Quality { results } => {
+            let table = quality_table(&TextTable::open(results)?)?;
+            output::stdout(table.to_markdown().as_bytes())
+        }
         Verb::Figures { corpus, out } => {
             let figures = figures(&Corpus::load(corpus)?);
             let values = figure_values_csv(&figures);
@@ -80,6 +111,27 @@ pub(crate) fn run(verb: &Verb) -> Result<(), Failure> {
                 write_atomic(&out.join(format!("{}.svg", f.name)), figure_svg(&f).as_bytes())?;
             }
             eprintln!("wrote {}", out.display());
+            Ok(())
+        }
+        Verb::Generate { corpus, prompts, interval_ms, time_scale, files, seed } => {
+            let spec = GenerateSpec {
+                main_prompts: *prompts,
+                // The sweeps in the proportion of the released corpus.
+                s1_prompts: (*prompts * 90).div_ceil(541),
+                s2_prompts: (*prompts * 30).div_ceil(541),
+                interval_ms: *interval_ms,
+                time_scale: *time_scale,
+                max_files: files.unwrap_or(usize::MAX),
+                seed: *seed,
+            };
+            let g = generate(corpus, &spec)?;
+            eprintln!(
+                "wrote {} files with {} records; logs of {} lines, {:.1} MB",
+                g.files,
+                g.records,
+                g.lines,
+                g.bytes as f64 / 1e6
+            );
             Ok(())
         }
         Verb::Check { corpus: root, digests, reference, expect } => {

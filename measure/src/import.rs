@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 
 use enerinfer_datasets::{LlmShape, ShapeSpec, WeightFormat, survey};
 use enerinfer_telemetry::llama_bench::{BenchFormat, read_bench};
+use enerinfer_telemetry::parquet::read_table;
 use enerinfer_telemetry::runs::{
-    GateOptions, Run, TableSpec, gate, measurement_table, read_runs, runs_of_bench,
+    GateOptions, Run, TableSpec, gate, measurement_table, read_runs, runs_of_bench, runs_of_table,
 };
 use enerinfer_telemetry::{Error, Tally, TextTable};
 
@@ -18,7 +19,7 @@ use crate::output;
   measure import bench.json --accel-mhz 1300 --mem-mhz 3199 --platform orin --format q4_k_m \
 --shapes shapes.csv --out m.csv
 
-Results: CSV of any tool, ollama JSON lines, llama-bench in each of its formats. Shapes: columns \
+Results: CSV or Parquet of any tool, ollama JSON lines, llama-bench in each of its formats. Shapes: columns \
 model,layers,hidden,heads,kv_heads,ffn,vocab and optionally head_dim,tied,experts,active_experts.")]
 pub(crate) struct Args {
     /// Result files; with llama-bench one per operating point, unless it is the only point
@@ -108,6 +109,11 @@ fn read_file(
     accel_mhz: Option<f64>,
     mem_mhz: Option<f64>,
 ) -> Result<(Vec<Run>, Tally), Error> {
+    if path.extension().is_some_and(|e| e == "parquet") {
+        let (mut runs, tally) = runs_of_table(&read_table(path)?)?;
+        fill_clocks(&mut runs, accel_mhz, mem_mhz);
+        return Ok((runs, tally));
+    }
     let bytes = std::fs::read(path).map_err(|e| Error::io(path, e))?;
     if BenchFormat::detect(&String::from_utf8_lossy(&bytes)).is_some() {
         let (rows, mut tally) = read_bench(&bytes)?;
@@ -117,11 +123,15 @@ fn read_file(
         return Ok((runs, tally));
     }
     let (mut runs, tally) = read_runs(&bytes)?;
-    for r in &mut runs {
+    fill_clocks(&mut runs, accel_mhz, mem_mhz);
+    Ok((runs, tally))
+}
+
+fn fill_clocks(runs: &mut [Run], accel_mhz: Option<f64>, mem_mhz: Option<f64>) {
+    for r in runs {
         r.accel_mhz = r.accel_mhz.or(accel_mhz);
         r.mem_mhz = r.mem_mhz.or(mem_mhz);
     }
-    Ok((runs, tally))
 }
 
 fn read_shapes(path: &Path) -> Result<Vec<(String, LlmShape)>, Failure> {

@@ -18,7 +18,7 @@ pub(crate) struct Args {
     #[command(flatten)]
     source: Source,
     /// Time zone of local stamps: UTC, an IANA name, or an offset such as -04:00
-    #[arg(long, value_name = "ZONE")]
+    #[arg(long, value_name = "ZONE", allow_hyphen_values = true)]
     tz: Option<String>,
     /// Table to write; stdout if absent
     #[arg(long, value_name = "FILE")]

@@ -12,6 +12,9 @@ use crate::text::xml;
 const MEDIUM_TEXT: usize = 12;
 const LONG_TEXT: usize = 36;
 
+/// Tables behind pictures with more rows than this scroll in a box; no other table is ever cut.
+const SHORT_TABLE: usize = 50;
+
 const STYLE: &str = "\
 body{margin:0;background:var(--surface);color:var(--ink);\
 font:16px/1.5 system-ui,-apple-system,'Segoe UI',Roboto,Arial,sans-serif}\
@@ -38,7 +41,7 @@ td svg{width:4.5rem;height:1.1rem;display:block;margin-left:auto}\
 figure svg{width:100%;height:auto;display:block}\
 figcaption,caption{font-size:.9rem;text-align:left;padding:.3rem 0;overflow-wrap:anywhere}\
 details{font-size:.9rem}summary{cursor:pointer;color:var(--a)}\
-.scroll{overflow:auto;max-height:32rem}.wide{margin:.6rem 0 1.2rem}\
+.scroll{overflow-x:auto}.tall{overflow:auto;max-height:32rem}.wide{margin:.6rem 0 1.2rem}\
 table{border-collapse:collapse;font-size:.87rem;font-variant-numeric:tabular-nums}\
 th,td{padding:.25rem 1.1rem .25rem 0;text-align:left;vertical-align:top;\
 border-bottom:1px solid var(--grid)}\
@@ -113,7 +116,7 @@ fn render_section(out: &mut String, label: &Label<'_>, section: &Section) {
         match part {
             Part::Table(table) => {
                 out.push_str("<div class=\"wide\">");
-                render_table(out, label, table);
+                render_table(out, label, table, "scroll");
                 out.push_str("</div>\n");
             }
             Part::Figures(figures) => {
@@ -149,11 +152,12 @@ fn render_figure(out: &mut String, label: &Label<'_>, figure: &Figure) {
 
 fn render_folded(out: &mut String, label: &Label<'_>, table: &Table) {
     let _ = write!(out, "<details><summary>Table: {} rows</summary>", table.rows.len());
-    render_table(out, label, table);
+    let class = if table.rows.len() > SHORT_TABLE { "scroll tall" } else { "scroll" };
+    render_table(out, label, table, class);
     out.push_str("</details>\n");
 }
 
-fn render_table(out: &mut String, label: &Label<'_>, table: &Table) {
+fn render_table(out: &mut String, label: &Label<'_>, table: &Table, class: &str) {
     if table.rows.is_empty() {
         let _ = write!(out, "<p>{label}{}: none</p>", xml(&table.caption));
         return;
@@ -161,7 +165,7 @@ fn render_table(out: &mut String, label: &Label<'_>, table: &Table) {
     // A scrolling region must be reachable by keyboard.
     let _ = write!(
         out,
-        "<div class=\"scroll\" tabindex=\"0\"><table>\n<caption>{label}{}</caption>\n<thead><tr>",
+        "<div class=\"{class}\" tabindex=\"0\"><table>\n<caption>{label}{}</caption>\n<thead><tr>",
         xml(&table.caption)
     );
     for (i, head) in table.columns.iter().enumerate() {
@@ -198,4 +202,49 @@ fn render_table(out: &mut String, label: &Label<'_>, table: &Table) {
         out.push_str("</tr>\n");
     }
     out.push_str("</tbody>\n</table></div>");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table(rows: usize) -> Table {
+        Table {
+            id: "t".to_owned(),
+            caption: String::new(),
+            columns: vec!["n"],
+            rows: (0..rows as u64).map(|i| vec![Cell::count(i)]).collect(),
+        }
+    }
+
+    /// Only a long table behind a picture may be cut to a box.
+    #[test]
+    fn tables_in_full_view_are_never_cut() {
+        let document = |parts| Document {
+            title: String::new(),
+            label: String::new(),
+            simulated: false,
+            notice: String::new(),
+            tiles: Vec::new(),
+            sections: vec![Section { id: "s", title: "", lead: String::new(), parts }],
+        };
+        let behind_picture = |rows| {
+            let mut out = String::new();
+            render_folded(&mut out, &Label(&document(Vec::new())), &table(rows));
+            out
+        };
+        let boxed = |page: &str| page.contains("<div class=\"scroll tall\"");
+        for rows in [1, SHORT_TABLE, SHORT_TABLE + 1, 2000] {
+            assert!(
+                !boxed(&render(&document(vec![Part::Table(table(rows))]))),
+                "{rows} rows in full view"
+            );
+            assert_eq!(boxed(&behind_picture(rows)), rows > SHORT_TABLE, "{rows} rows");
+        }
+        // The box is what limits the height, on screens only.
+        assert_eq!(STYLE.matches("max-height:32rem").count(), 1);
+        assert!(STYLE.contains(".scroll{overflow-x:auto}.tall{overflow:auto;max-height:32rem}"));
+        let (_, print) = STYLE.split_once("@media print").unwrap_or_default();
+        assert!(print.contains(".scroll{overflow:visible;max-height:none}"));
+    }
 }

@@ -181,7 +181,7 @@ mod tests {
             }
         }
         assert_eq!(pictures, super::pictures(&record).len());
-        assert_eq!(sections::document(&record).sections.len(), 14);
+        assert_eq!(sections::document(&record).sections.len(), 16);
         assert!(!page.contains("url("));
     }
 

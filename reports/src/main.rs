@@ -14,7 +14,16 @@ mod folder;
 ///
 /// Exit codes: 0 done, 1 failed, 2 usage or bad input, 3 a gate is not met.
 #[derive(Parser)]
-#[command(version)]
+#[command(
+    version,
+    after_help = "\
+Examples:
+  report render out/orin/report.json --out public/orin            page, Markdown, CSV, pictures
+  report compare main/report.json out/orin/report.json            what changed
+  report gate --policy gates.toml out/orin/report.json            exit code 3 beyond the limits
+  report index out                                                a page over all records
+  report schema > report.schema.json                              the format of records"
+)]
 struct Args {
     #[command(subcommand)]
     verb: Verb,
@@ -68,6 +77,7 @@ enum Verb {
         folder: PathBuf,
     },
     /// Print the JSON Schema of records.
+    #[command(after_help = "Example: report schema > report.schema.json")]
     Schema,
 }
 

@@ -1,5 +1,7 @@
 //! Escaping of untrusted text, and the one way to print a number.
 
+use enerinfer_artifacts::is_printable;
+
 /// Printed where a value is absent.
 pub(crate) const ABSENT: &str = "–";
 
@@ -34,17 +36,9 @@ pub(crate) fn mhz(khz: u32) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// Whether a character must not reach a terminal or a document: control characters, which move
-/// the cursor or are illegal in XML, and marks that reorder or hide the text around them.
-fn is_unprintable(c: char) -> bool {
-    c.is_control()
-        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}')
-        || matches!(c, '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{fffe}' | '\u{ffff}')
-}
-
 /// `text` for a terminal: control characters and marks that reorder or hide text become U+FFFD.
 pub fn plain(text: &str) -> String {
-    text.chars().map(|c| if is_unprintable(c) { '\u{fffd}' } else { c }).collect()
+    text.chars().map(|c| if is_printable(c) { c } else { '\u{fffd}' }).collect()
 }
 
 /// `text` for HTML, SVG and XML, both in content and in quoted attributes.
@@ -57,7 +51,7 @@ pub(crate) fn xml(text: &str) -> String {
             '>' => out.push_str("&gt;"),
             '"' => out.push_str("&quot;"),
             '\'' => out.push_str("&#39;"),
-            c if is_unprintable(c) => out.push('\u{fffd}'),
+            c if !is_printable(c) => out.push('\u{fffd}'),
             c => out.push(c),
         }
     }
@@ -78,7 +72,7 @@ pub(crate) fn markdown(text: &str) -> String {
                 out.push('\\');
                 out.push(c);
             }
-            c if is_unprintable(c) => out.push('\u{fffd}'),
+            c if !is_printable(c) => out.push('\u{fffd}'),
             c => out.push(c),
         }
     }

@@ -76,7 +76,11 @@ fn bad_records_are_refused_with_code_2_and_no_output() {
         value.to_string()
     };
     let mut bad = vec![
-        (String::new(), "not an evaluation record"),
+        (String::new(), "not an evaluation record: expected a JSON object"),
+        ("[]".to_owned(), "not an evaluation record: expected a JSON object"),
+        ("[1]".to_owned(), "not an evaluation record: expected a JSON object"),
+        ("3".to_owned(), "not an evaluation record: expected a JSON object"),
+        ("\"x\"".to_owned(), "not an evaluation record: expected a JSON object"),
         ("{}".to_owned(), "schema_version"),
         ("[".repeat(100_000), "not an evaluation record"),
         (with(&|v| v["schema_version"] = 2.into()), "record schema 2"),
@@ -107,6 +111,24 @@ fn bad_records_are_refused_with_code_2_and_no_output() {
     let output = report(&["compare", "no-such-file.json", "no-such-file.json"]);
     assert_eq!(output.status.code(), Some(2));
     assert!(stderr(&output).contains("no-such-file.json"));
+    assert_eq!(stderr(&output).matches("os error").count(), 1, "{}", stderr(&output));
+}
+
+#[test]
+fn a_byte_order_mark_is_accepted() {
+    let (_folder, record) = file("report.json", &format!("\u{feff}{RECORD}"));
+    assert!(report(&["compare", &record, &record]).status.success());
+}
+
+#[test]
+fn help_has_an_example_for_each_verb() {
+    let help = stdout(&report(&["--help"]));
+    let (_, examples) = help.split_once("Examples:").unwrap();
+    for verb in ["render", "compare", "gate", "index", "schema"] {
+        let example = format!("report {verb} ");
+        assert!(examples.contains(&example), "{verb}: {help}");
+        assert!(stdout(&report(&[verb, "--help"])).contains(&format!("Example: {example}")));
+    }
 }
 
 /// A record from before `details` existed.

@@ -43,7 +43,7 @@ impl Error {
 impl From<enerinfer_artifacts::Error> for Error {
     fn from(e: enerinfer_artifacts::Error) -> Self {
         match e {
-            enerinfer_artifacts::Error::Io { path, source } => Error::Io { path, source },
+            enerinfer_artifacts::Error::Io { path, reason } => Error::Io { path, source: reason },
             other => Error::Invalid(other.to_string()),
         }
     }

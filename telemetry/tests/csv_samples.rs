@@ -1,6 +1,5 @@
 //! Sampled telemetry in CSV as users' tools write it; sources in `data/README.md`.
 #![allow(clippy::unwrap_used)] // a test's way to fail
-
 #![allow(clippy::unwrap_used)] // a test's way to fail
 
 use enerinfer_telemetry::csv_samples::{ColumnMap, CsvOptions, CsvSamples};

@@ -1,6 +1,5 @@
 //! The default fusion: what it promises, on users' cases and on random logs.
 #![allow(clippy::unwrap_used)] // a test's way to fail
-
 #![allow(clippy::unwrap_used)] // a test's way to fail
 
 use enerinfer_telemetry::fuse::{

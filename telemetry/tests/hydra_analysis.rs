@@ -1,6 +1,5 @@
 //! Tables, figures and checks against what the original makes of the same corpus.
 #![allow(clippy::unwrap_used)] // a test's way to fail
-
 #![allow(clippy::unwrap_used)] // a test's way to fail
 
 use std::path::{Path, PathBuf};

@@ -1,6 +1,5 @@
 //! Mode `hydra` against the original's outputs; how those were made: `data/README.md`.
 #![allow(clippy::unwrap_used)] // a test's way to fail
-
 #![allow(clippy::unwrap_used)] // a test's way to fail
 
 use std::path::{Path, PathBuf};

@@ -1,6 +1,5 @@
 //! llama-bench results in every format, from builds old and new; sources in `data/README.md`.
 #![allow(clippy::unwrap_used)] // a test's way to fail
-
 #![allow(clippy::unwrap_used)] // a test's way to fail
 
 use enerinfer_telemetry::llama_bench::{BenchFlag, BenchFormat, Phase, read_bench};

@@ -1,6 +1,5 @@
 //! Every board and JetPack that users have sent logs of; sources in `data/README.md`.
 #![allow(clippy::unwrap_used)] // a test's way to fail
-
 #![allow(clippy::unwrap_used)] // a test's way to fail
 
 use enerinfer_telemetry::tegrastats::{Board, PowerTotal, Tegrastats};

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 
-use crate::Family;
+use crate::{Family, FeatureSet};
 
 /// Learn throughput and power predictors for a platform, and compile them for its firmware.
 #[derive(Debug, Parser)]
@@ -65,9 +65,15 @@ pub struct TrainArgs {
     /// Random-search trials per target and family
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub trials: u32,
-    /// Learner families to search [default: all]
+    /// Learner families to search [default: those that can be compiled]
     #[arg(long, value_name = "LIST", value_enum, value_delimiter = ',')]
     pub families: Vec<Family>,
+    /// Search every family, as the paper's comparison does (several times slower)
+    #[arg(long, conflicts_with = "families")]
+    pub all_families: bool,
+    /// Inputs of the predictors
+    #[arg(long, value_name = "SET", value_enum, default_value_t = FeatureSet::Paper)]
+    pub features: FeatureSet,
     /// Go on with an interrupted run in the output folder; it ends with the same bytes
     #[arg(long)]
     pub resume: bool,
@@ -75,7 +81,7 @@ pub struct TrainArgs {
     #[arg(long, value_name = "N", default_value_t = 300, conflicts_with = "measurements", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub models: u32,
     /// Relative standard deviation of simulated measurement noise, percent
-    #[arg(long, value_name = "PERCENT", default_value_t = 1.0, conflicts_with = "measurements", value_parser = percent)]
+    #[arg(long, value_name = "PERCENT", default_value_t = 1.0, allow_negative_numbers = true, conflicts_with = "measurements", value_parser = percent)]
     pub noise: f64,
     /// Flash for all predictors together, in KiB (estimated for thumbv7em)
     #[arg(long, value_name = "KIB", default_value_t = 128, value_parser = clap::value_parser!(u32).range(1..=1_048_576))]
@@ -98,7 +104,7 @@ pub struct ChooseArgs {
     #[arg(long, value_name = "FILE")]
     pub measurements: PathBuf,
     /// Throughput that is needed, tokens/s
-    #[arg(long, value_name = "TOK_PER_S", value_parser = qoe)]
+    #[arg(long, value_name = "TOK_PER_S", allow_negative_numbers = true, value_parser = qoe)]
     pub qoe: f64,
     /// Only this model of the table
     #[arg(long, value_name = "NAME")]
@@ -107,8 +113,8 @@ pub struct ChooseArgs {
 
 fn qoe(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
-        Ok(v) if v.is_finite() && v >= 0.0 => Ok(v),
-        _ => Err("a number of tokens/s, 0 or more, is needed".to_owned()),
+        Ok(v) if (0.0..=1e6).contains(&v) => Ok(v),
+        _ => Err("a number of tokens/s from 0 to 1000000 is needed".to_owned()),
     }
 }
 

@@ -58,7 +58,7 @@ impl Finals {
                     target: s.data.target,
                     family: search.name.to_owned(),
                     trials: search.candidates.len() as u32,
-                    successive_halving: false,
+                    successive_halving: search.halved,
                     cv_mape_percent: best.and_then(|b| search.candidates[b].trial.mean()),
                     heldout_mape_percent,
                     est_bytes: best.and_then(|b| search.candidates[b].est_bytes),

@@ -5,16 +5,16 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 use enerinfer_artifacts::{digest, write_atomic};
-use enerinfer_codegen::{Options, generate_to};
+use enerinfer_codegen::{Options, check_destination, generate_to};
 use enerinfer_datasets::{MeasurementTable, Model, WeightFormat, sampler};
 use enerinfer_device::{Noise, SimulatedDevice};
 
-use crate::Family;
 use crate::cli::TrainArgs;
 use crate::journal::Journal;
 use crate::pipeline::{self, Config, Outcome};
 use crate::progress::{Mode, Progress};
 use crate::seeds::Seeds;
+use crate::{Family, FeatureSet};
 
 /// The command line or the input is at fault (exit code 2).
 #[derive(Debug, thiserror::Error)]
@@ -52,6 +52,8 @@ pub fn run(args: &TrainArgs) -> Result<String> {
         ))
         .into());
     }
+    let out = args.out.clone().unwrap_or_else(|| Path::new("out").join(platform));
+    check_output_folder(&out, args)?;
     if let Some(threads) = args.threads {
         // Fails only if a pool exists already, which then has the threads it has.
         let _ = rayon::ThreadPoolBuilder::new().num_threads(threads as usize).build_global();
@@ -65,7 +67,6 @@ pub fn run(args: &TrainArgs) -> Result<String> {
         Some(path) => format!("cannot train on {}", path.display()),
         None => "cannot train".to_owned(),
     })?;
-    let out = args.out.clone().unwrap_or_else(|| Path::new("out").join(platform));
     std::fs::create_dir_all(&out)
         .with_context(|| format!("cannot create the output folder {}", out.display()))?;
     let families = families(args);
@@ -74,6 +75,7 @@ pub fn run(args: &TrainArgs) -> Result<String> {
         table: &input.table,
         noiseless: input.noiseless.as_ref().map(|t| (t, input.noise_percent)),
         seed: args.seed,
+        features: args.features,
         families: &families,
         trials: args.trials,
         journal: &journal,
@@ -85,7 +87,7 @@ pub fn run(args: &TrainArgs) -> Result<String> {
 
     let mut text = enerinfer_reports::summary_table(&outcome.record);
     let _ = writeln!(text, "Report: {}", out.join("report.html").display());
-    let _ = writeln!(text, "Device crate: {}", out.join("enerinfer-runtime").display());
+    let _ = writeln!(text, "Device crate: {}", out.join(CRATE).display());
     Ok(text)
 }
 
@@ -94,7 +96,10 @@ pub fn run(args: &TrainArgs) -> Result<String> {
 fn families(args: &TrainArgs) -> Vec<Family> {
     Family::ALL
         .into_iter()
-        .filter(|f| args.families.is_empty() || args.families.contains(f))
+        .filter(|f| match &args.families[..] {
+            [] => args.all_families || f.compiles(),
+            asked => asked.contains(f),
+        })
         .collect()
 }
 
@@ -107,7 +112,14 @@ fn open_journal(
     // Everything that a trial's scores depend on. Trials and families are keys of the journal:
     // a search may be resumed with more of them.
     let run = digest(
-        format!("{} {} {}", env!("CARGO_PKG_VERSION"), table.digest(), args.seed).as_bytes(),
+        format!(
+            "{} {} {} {:?}",
+            env!("CARGO_PKG_VERSION"),
+            table.digest(),
+            args.seed,
+            args.features
+        )
+        .as_bytes(),
     );
     let path = out.join("search.jsonl");
     if !args.resume {
@@ -208,21 +220,94 @@ fn regenerate_command(platform: &str, args: &TrainArgs) -> String {
         " --seed {} --trials {} --flash-budget {}",
         args.seed, args.trials, args.flash_budget
     );
-    if !args.families.is_empty() {
+    if args.features != FeatureSet::Paper {
+        let _ = write!(command, " --features derived");
+    }
+    if args.all_families {
+        let _ = write!(command, " --all-families");
+    } else if !args.families.is_empty() {
         let names: Vec<&str> = families(args).into_iter().map(Family::name).collect();
         let _ = write!(command, " --families {}", names.join(","));
     }
     command
 }
 
-/// Writes the outputs, each complete or not at all; the report comes last, so that a folder with
-/// a report is whole.
+/// Files of the output folder beside the crate; the report comes last, so that a folder whose
+/// report is new is new altogether.
+const FILES: [&str; 5] =
+    ["measurements.csv", "bundle.enerinfer", "report.json", "report.md", "report.html"];
+/// The generated crate's folder.
+const CRATE: &str = "enerinfer-runtime";
+/// Where outputs are written until all of them are complete.
+const STAGING: &str = ".partial";
+
+/// Checks before any work that the outputs can go where they are to go, and that no input is
+/// among what they replace.
+fn check_output_folder(out: &Path, args: &TrainArgs) -> Result<()> {
+    let bad = |message: String| Err(BadInput(message).into());
+    if out.symlink_metadata().is_ok() && !out.is_dir() {
+        return bad(format!("--out {}: is not a folder; choose another", out.display()));
+    }
+    for name in FILES {
+        if out.join(name).is_dir() {
+            return bad(format!(
+                "{}: is a folder, and would be replaced by a file; choose another --out",
+                out.join(name).display()
+            ));
+        }
+    }
+    if let Some(input) = &args.measurements
+        && let (Ok(input), Ok(output)) =
+            (input.canonicalize(), out.join("measurements.csv").canonicalize())
+        && input == output
+    {
+        return bad(format!(
+            "--out {}: the run would overwrite its own --measurements; choose another folder",
+            out.display()
+        ));
+    }
+    Ok(check_destination(&out.join(CRATE))?)
+}
+
+/// Writes everything to a staging folder and then renames it into place: a failure while writing
+/// leaves the old outputs as they were.
 fn write_outputs(out: &Path, table: &MeasurementTable, outcome: &Outcome) -> Result<()> {
-    let path = |name: &str| -> PathBuf { out.join(name) };
+    let staging = out.join(STAGING);
+    let io = |what: &'static str, path: &Path| format!("cannot {what} {}", path.display());
+    let clear = || -> Result<()> {
+        match std::fs::remove_dir_all(&staging) {
+            Err(e) if e.kind() != std::io::ErrorKind::NotFound => {
+                Err(e).with_context(|| io("remove", &staging))
+            }
+            _ => Ok(()),
+        }
+    };
+    // An interrupted run may have left one.
+    clear()?;
+    std::fs::create_dir(&staging).with_context(|| io("create", &staging))?;
+    let staged = stage(&staging, table, outcome);
+    if staged.is_err() {
+        clear()?;
+    }
+    staged?;
+
+    let old_crate = staging.join("replaced");
+    if out.join(CRATE).exists() {
+        std::fs::rename(out.join(CRATE), &old_crate).with_context(|| io("move", &old_crate))?;
+    }
+    for name in [CRATE].into_iter().chain(FILES) {
+        let to = out.join(name);
+        std::fs::rename(staging.join(name), &to).with_context(|| io("write", &to))?;
+    }
+    clear()
+}
+
+fn stage(folder: &Path, table: &MeasurementTable, outcome: &Outcome) -> Result<()> {
+    let path = |name: &str| -> PathBuf { folder.join(name) };
+    let record = &outcome.record;
     table.write(&path("measurements.csv"))?;
     write_atomic(&path("bundle.enerinfer"), &outcome.bundle.to_bytes()?)?;
-    generate_to(&outcome.bundle, &Options::default(), &path("enerinfer-runtime"))?;
-    let record = &outcome.record;
+    generate_to(&outcome.bundle, &Options::default(), &path(CRATE))?;
     write_atomic(&path("report.json"), record.to_json()?.as_bytes())?;
     write_atomic(&path("report.md"), enerinfer_reports::markdown(record).as_bytes())?;
     write_atomic(&path("report.html"), enerinfer_reports::html(record).as_bytes())?;

@@ -24,12 +24,12 @@ const FORMAT: u32 = 1;
 #[non_exhaustive]
 pub enum JournalError {
     /// The file cannot be read or written.
-    #[error("{}: {source}", path.display())]
+    #[error("{}: {reason}", path.display())]
     Io {
         /// The journal.
         path: PathBuf,
-        /// The system's reason.
-        source: std::io::Error,
+        /// The system's reason; part of the message, hence no `source()`, which would repeat it.
+        reason: std::io::Error,
     },
     /// There is nothing to resume.
     #[error("{}: no search to resume; run without --resume", path.display())]
@@ -94,7 +94,7 @@ pub struct Journal {
 impl Journal {
     /// Starts a journal, replacing an old one.
     pub fn start(path: &Path, run: &str) -> Result<Self, JournalError> {
-        let io = |source| JournalError::Io { path: path.to_owned(), source };
+        let io = |reason| JournalError::Io { path: path.to_owned(), reason };
         let mut file = File::create(path).map_err(io)?;
         let header = Header { format: FORMAT, run: run.to_owned() };
         write_line(&mut file, &header).map_err(io)?;
@@ -103,7 +103,7 @@ impl Journal {
 
     /// Opens the journal of an interrupted run and goes on at its end.
     pub fn resume(path: &Path, run: &str) -> Result<Self, JournalError> {
-        let io = |source| JournalError::Io { path: path.to_owned(), source };
+        let io = |reason| JournalError::Io { path: path.to_owned(), reason };
         let file = match File::options().read(true).write(true).open(path) {
             Ok(file) => file,
             Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
@@ -176,7 +176,7 @@ impl Journal {
         scored: &[Scored],
         seconds: f64,
     ) -> Result<(), JournalError> {
-        let io = |source| JournalError::Io { path: self.path.clone(), source };
+        let io = |reason| JournalError::Io { path: self.path.clone(), reason };
         let mut text = Vec::new();
         for s in scored {
             let entry = Entry {

@@ -21,5 +21,6 @@ mod select;
 
 pub use error::TrainError;
 pub use journal::{Journal, JournalError};
+pub use samples::FeatureSet;
 pub use search::Family;
 pub use seeds::Seeds;

@@ -1,8 +1,8 @@
 //! The pipeline: a measurement table in, a bundle and its evaluation record out.
 
 use enerinfer_artifacts::record::{
-    DataSummary, Details, HeldoutShape, Importance, PredictorSize, Record, SCHEMA_VERSION,
-    SizeRecord, TargetRecord,
+    DataSummary, Details, FeatureSetScore, HeldoutShape, Importance, PredictorSize, Record,
+    SCHEMA_VERSION, SizeRecord, TargetRecord,
 };
 use enerinfer_artifacts::{
     Accuracy, Bundle, Domain, Feature, IntPredictor, PlatformId, Predictor, Provenance, Target,
@@ -18,7 +18,7 @@ use crate::evaluate::{HeldOut, target_mape_percent};
 use crate::journal::Journal;
 use crate::predicted::Predictors;
 use crate::progress::Progress;
-use crate::samples::{Samples, median_normaliser, paper_features, samples};
+use crate::samples::{FeatureSet, Samples, median_normaliser, samples};
 use crate::search::{Family, FamilySearch, Settings, TargetData, compiled};
 use crate::seeds::Seeds;
 use crate::select::{Choice, fit_together, front};
@@ -40,6 +40,8 @@ pub struct Config<'a> {
     pub noiseless: Option<(&'a MeasurementTable, f64)>,
     /// Seed of the run.
     pub seed: u64,
+    /// Inputs of the predictors.
+    pub features: FeatureSet,
     /// Learner families to search.
     pub families: &'a [Family],
     /// Random-search trials per target and family.
@@ -140,6 +142,12 @@ pub fn run(config: &Config<'_>, progress: &Progress) -> Result<Outcome, TrainErr
             ));
         }
     }
+    for family in config.families.iter().filter(|f| f.halves()) {
+        notes.push(format!(
+            "{}: trials ran by successive halving over rows; finalists are scored on all.",
+            family.name()
+        ));
+    }
     if !table.has_power() {
         notes.push(
             "The table has no power: only throughput is predicted, and the device chooses the \
@@ -183,6 +191,7 @@ pub fn run(config: &Config<'_>, progress: &Progress) -> Result<Outcome, TrainErr
                 .collect(),
             families: finals.families,
             designs: finals.designs,
+            feature_sets: feature_sets(config, &searched, &selected, &train, &folds, seeds.fit)?,
             importances: importances(&searched, &bundle.predictors, seeds.importance)?,
             ..Details::default()
         },
@@ -220,19 +229,62 @@ fn search_all(
 ) -> Result<Vec<Searched>, TrainError> {
     let mut out = Vec::new();
     for target in targets_of(train).chain([Target::Monolithic]) {
-        let normaliser =
-            (target == Target::Peak).then(|| median_normaliser(train, Feature::ReadParamsK));
-        let samples = samples(train, target, &paper_features(target), normaliser);
-        let data = TargetData::new(target, samples)?;
+        let data = target_data(train, target, config.features)?;
         let mut families = Vec::new();
         for &family in config.families {
-            let title = format!("{} {}", target.name(), family.name());
+            let title = format!(
+                "{} {}, {} trials × {} folds",
+                target.name(),
+                family.name(),
+                settings.trials,
+                folds.k()
+            );
             let step = progress.step(&title, settings.trials * folds.k());
             let found =
                 FamilySearch::run(family, &data, folds, settings, &|done, _| step.set(done))?;
             families.push(found);
         }
         out.push(Searched { data, families });
+    }
+    Ok(out)
+}
+
+/// Training samples of a target; `peak` is normalised by the weights read per token.
+fn target_data(
+    train: &MeasurementTable,
+    target: Target,
+    set: FeatureSet,
+) -> Result<TargetData, TrainError> {
+    let normaliser =
+        (target == Target::Peak).then(|| median_normaliser(train, Feature::ReadParamsK));
+    TargetData::new(target, samples(train, target, &set.features(target), normaliser))
+}
+
+/// Cross-validates every chosen trial on the other set of inputs.
+fn feature_sets(
+    config: &Config<'_>,
+    searched: &[Searched],
+    choices: &[Choice],
+    train: &MeasurementTable,
+    folds: &GroupedKFold,
+    fit_seed: u64,
+) -> Result<Vec<FeatureSetScore>, TrainError> {
+    let mut out = Vec::new();
+    for (s, choice) in searched.iter().zip(choices) {
+        let family = &s.families[choice.family];
+        let other = target_data(train, s.data.target, config.features.other())?;
+        let own = family.candidates[choice.trial].trial.mean();
+        let other = family.cross_validate(choice.trial, &other, folds, fit_seed)?.mean();
+        let (paper, derived) = match config.features {
+            FeatureSet::Paper => (own, other),
+            FeatureSet::Derived => (other, own),
+        };
+        out.push(FeatureSetScore {
+            target: s.data.target,
+            family: family.name.to_owned(),
+            paper_cv_mape_percent: paper,
+            derived_cv_mape_percent: derived,
+        });
     }
     Ok(out)
 }

@@ -71,7 +71,7 @@ impl Progress {
     }
 }
 
-const BAR_TEMPLATE: &str = "{msg:28} [{bar:30}] {pos}/{len}  {elapsed} elapsed, {eta} left";
+const BAR_TEMPLATE: &str = "{msg:48} [{bar:20}] {pos}/{len}  {elapsed} elapsed, {eta} left";
 
 /// A running step.
 pub struct Step {

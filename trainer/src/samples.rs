@@ -18,14 +18,49 @@ pub(crate) struct Samples {
     pub(crate) normaliser: Option<Normaliser>,
 }
 
-/// Inputs of a target as in the paper (EnerInfer §4.2 "Input", §4.3): six hyper-parameters, total
-/// parameters for the throughput predictors, and both clocks for all but `peak`.
-pub(crate) fn paper_features(target: Target) -> Vec<Feature> {
-    let shape: &[Feature] = &Feature::PAPER_SHAPE;
-    match target {
-        Target::Peak => shape.to_vec(),
-        Target::Scale | Target::Monolithic => [shape, &Feature::CLOCKS].concat(),
-        Target::Power | Target::AccelPower => [&shape[..6], &Feature::CLOCKS].concat(),
+/// A set of inputs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+#[value(rename_all = "snake_case")]
+pub enum FeatureSet {
+    /// The paper's inputs (EnerInfer §4.2 "Input", §4.3): six hyper-parameters, total parameters
+    /// for the throughput predictors, and both clocks for all but `peak`.
+    Paper,
+    /// The paper's, total parameters for every target, and whole numbers derived from them: weights
+    /// read per token, in the LM head, the FFN and attention; key/value and query widths; head size.
+    Derived,
+}
+
+impl FeatureSet {
+    /// The other set.
+    pub(crate) fn other(self) -> Self {
+        match self {
+            FeatureSet::Paper => FeatureSet::Derived,
+            FeatureSet::Derived => FeatureSet::Paper,
+        }
+    }
+
+    /// Inputs of a target.
+    pub(crate) fn features(self, target: Target) -> Vec<Feature> {
+        let power = matches!(target, Target::Power | Target::AccelPower);
+        let mut features = Feature::PAPER_SHAPE.to_vec();
+        match self {
+            // Total parameters stand last.
+            FeatureSet::Paper if power => features.truncate(6),
+            FeatureSet::Paper => {}
+            FeatureSet::Derived => features.extend([
+                Feature::ReadParamsK,
+                Feature::LmHeadParamsK,
+                Feature::FfnParamsK,
+                Feature::AttnParamsK,
+                Feature::KvWidth,
+                Feature::QWidth,
+                Feature::HeadDim,
+            ]),
+        }
+        if target != Target::Peak {
+            features.extend(Feature::CLOCKS);
+        }
+        features
     }
 }
 

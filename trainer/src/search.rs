@@ -1,15 +1,18 @@
 //! Model selection: the random searches of a target, over all families that were asked for.
 
 use std::collections::BTreeMap;
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use enerinfer_artifacts::{Forest, Target, record};
 use enerinfer_codegen::estimate_bytes_of;
-use enerinfer_hyperparam::{GroupedKFold, Trial, best};
+use enerinfer_hyperparam::{GroupedKFold, Space, Trial, best};
 use enerinfer_learners::{
-    BoostedLearner, CodedMatrix, Known, Learner, Model, RandomForestLearner, Scored, Store,
-    StoreError, Task, permutation_importance, search,
+    BoostedLearner, CodedMatrix, Fold, Halving, HeldOut, Known, LearnError, Learner, MlpLearner,
+    Model, NoStore, PolyLearner, RandomForestLearner, Scored, Store, StoreError, SvrLearner, Task,
+    permutation_importance, search, search_by_halving,
 };
+
+use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::TrainError;
 use crate::journal::Journal;
@@ -23,18 +26,48 @@ pub enum Family {
     RandomForest,
     /// Boosted trees (compiled).
     BoostedTrees,
+    /// ε-support-vector regression (for comparison).
+    Svr,
+    /// Polynomial ridge (for comparison).
+    Polynomial,
+    /// Multilayer perceptron (for comparison).
+    Mlp,
 }
+
+/// Most training rows of one fit of the SVR, whose solver keeps a matrix of rows × rows.
+const SVR_MAX_ROWS: usize = 1000;
+/// Most training rows of one fit of the perceptron within the search: all of our tables'.
+const MLP_MAX_ROWS: usize = 10_000;
+/// Training rows of the first round of successive halving.
+const FIRST_ROWS: usize = 100;
+/// Each round keeps one trial in this many, and takes as many times the rows.
+const HALVING_FACTOR: usize = 5;
 
 impl Family {
     /// Every family.
-    pub const ALL: [Family; 2] = [Family::RandomForest, Family::BoostedTrees];
+    pub const ALL: [Family; 5] =
+        [Family::RandomForest, Family::BoostedTrees, Family::Svr, Family::Polynomial, Family::Mlp];
 
     /// Name in records and on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Family::RandomForest => "random_forest",
             Family::BoostedTrees => "boosted_trees",
+            Family::Svr => "svr",
+            Family::Polynomial => "polynomial",
+            Family::Mlp => "mlp",
         }
+    }
+
+    /// Whether its models can be compiled for a device.
+    pub fn compiles(self) -> bool {
+        matches!(self, Family::RandomForest | Family::BoostedTrees)
+    }
+
+    /// Whether its trials run by successive halving over rows: the families whose fits are slow
+    /// at size.
+    pub fn halves(self) -> bool {
+        matches!(self, Family::Svr | Family::Mlp)
     }
 }
 
@@ -119,6 +152,9 @@ pub(crate) struct Candidate {
     pub(crate) params: BTreeMap<String, String>,
     /// Scores.
     pub(crate) trial: Trial,
+    /// Whether the scores come from fits to all rows, rather than from a round of successive
+    /// halving that the trial did not survive.
+    pub(crate) complete: bool,
     /// Estimated flash when fitted on all rows; `None` for what cannot be compiled.
     pub(crate) est_bytes: Option<u64>,
 }
@@ -127,13 +163,20 @@ pub(crate) struct Candidate {
 pub(crate) struct FamilySearch {
     /// Name of the family.
     pub(crate) name: &'static str,
+    /// Whether its trials ran by successive halving.
+    pub(crate) halved: bool,
     /// Trials in the order of drawing.
     pub(crate) candidates: Vec<Candidate>,
     refit: Box<Refit>,
+    cross_validate: Box<CrossValidate>,
 }
 
 /// Fits candidate `usize` on all rows of some data.
 type Refit = dyn Fn(usize, &TargetData, u64) -> Result<Model, TrainError> + Send + Sync;
+
+/// Scores candidate `usize` by cross-validation on some data.
+type CrossValidate =
+    dyn Fn(usize, &TargetData, &GroupedKFold, u64) -> Result<Trial, TrainError> + Send + Sync;
 
 impl FamilySearch {
     /// Draws and cross-validates the family's trials; `progress` gets `(done, total)` folds.
@@ -150,9 +193,18 @@ impl FamilySearch {
         match family {
             Family::RandomForest => {
                 let features = data.samples.features.len() as u32;
-                run(RandomForestLearner { features }, data, folds, settings, progress)
+                run(family, RandomForestLearner { features }, data, folds, settings, progress)
             }
-            Family::BoostedTrees => run(BoostedLearner, data, folds, settings, progress),
+            Family::BoostedTrees => run(family, BoostedLearner, data, folds, settings, progress),
+            Family::Svr => {
+                let learner = SvrLearner { max_rows: SVR_MAX_ROWS };
+                run(family, learner, data, folds, settings, progress)
+            }
+            Family::Polynomial => run(family, PolyLearner, data, folds, settings, progress),
+            Family::Mlp => {
+                let learner = MlpLearner { max_rows: MLP_MAX_ROWS };
+                run(family, learner, data, folds, settings, progress)
+            }
         }
     }
 
@@ -169,10 +221,28 @@ impl FamilySearch {
         (self.refit)(candidate, data, seed)
     }
 
-    /// The candidate of lowest cross-validated MAPE; `None` if all diverged.
+    /// Scores a candidate by cross-validation on `data`, which may have other columns.
+    ///
+    /// # Errors
+    /// As the search's.
+    pub(crate) fn cross_validate(
+        &self,
+        candidate: usize,
+        data: &TargetData,
+        folds: &GroupedKFold,
+        seed: u64,
+    ) -> Result<Trial, TrainError> {
+        (self.cross_validate)(candidate, data, folds, seed)
+    }
+
+    /// The candidate of lowest cross-validated MAPE among those scored on all rows; `None` if all
+    /// diverged.
     pub(crate) fn best(&self) -> Option<usize> {
-        let trials: Vec<Trial> = self.candidates.iter().map(|c| c.trial.clone()).collect();
-        best(&trials)
+        let complete: Vec<usize> =
+            (0..self.candidates.len()).filter(|&i| self.candidates[i].complete).collect();
+        let trials: Vec<Trial> =
+            complete.iter().map(|&i| self.candidates[i].trial.clone()).collect();
+        best(&trials).map(|i| complete[i])
     }
 
     /// All trials for the record, in the order of drawing.
@@ -190,6 +260,7 @@ impl FamilySearch {
 }
 
 fn run<L: Learner + Send + 'static>(
+    family: Family,
     learner: L,
     data: &TargetData,
     folds: &GroupedKFold,
@@ -199,22 +270,21 @@ fn run<L: Learner + Send + 'static>(
 where
     L::Params: 'static,
 {
-    let name = learner.name();
+    let name = family.name();
     let store = JournalStore {
         journal: settings.journal,
         target: data.target,
         family: name,
         fault: Mutex::new(None),
     };
-    let found = search(
-        &learner,
-        data.task(settings.fit_seed),
-        folds,
-        settings.trials,
-        settings.trial_seed,
-        &store,
-        progress,
-    );
+    let task = data.task(settings.fit_seed);
+    let (trials, seed) = (settings.trials, settings.trial_seed);
+    let found = if family.halves() {
+        let halving = Halving { trials, first_rows: FIRST_ROWS, factor: HALVING_FACTOR };
+        search_by_halving(&learner, task, folds, halving, seed, &store, progress)
+    } else {
+        search(&learner, task, folds, trials, seed, &store, progress)
+    };
     // The journal's own message says more than the learner's "store failed".
     if let Some(e) = store.fault.into_inner().unwrap_or_else(std::sync::PoisonError::into_inner) {
         return Err(e.into());
@@ -227,21 +297,82 @@ where
         .params
         .iter()
         .zip(found.trials)
-        .zip(&found.sizes)
-        .map(|((params, trial), size)| Candidate {
+        .zip(found.sizes.iter().zip(found.complete))
+        .map(|((params, trial), (size, complete))| Candidate {
             params: learner.describe(params),
             trial,
+            complete,
             est_bytes: size
                 .map(|s| estimate_bytes_of(u64::from(s.trees), s.leaves * k / (k - 1), thresholds)),
         })
         .collect();
-    let params = found.params;
-    let refit = move |candidate: usize, data: &TargetData, seed| {
-        let weights = Some(&data.weights[..]);
-        let values = &data.samples.values;
-        Ok(learner.fit(&params[candidate], &data.x, &data.rows, values, weights, seed)?)
+    let learner = Arc::new(learner);
+    let params = Arc::new(found.params);
+    let refit = {
+        let (learner, params) = (Arc::clone(&learner), Arc::clone(&params));
+        move |candidate: usize, data: &TargetData, seed| {
+            let weights = Some(&data.weights[..]);
+            let values = &data.samples.values;
+            Ok(learner.fit(&params[candidate], &data.x, &data.rows, values, weights, seed)?)
+        }
     };
-    Ok(FamilySearch { name, candidates, refit: Box::new(refit) })
+    let cross_validate = move |candidate: usize, data: &TargetData, folds: &GroupedKFold, seed| {
+        let one = One { learner: &*learner, params: &params[candidate] };
+        let mut found = search(&one, data.task(seed), folds, 1, 0, &NoStore, &|_, _| {})?;
+        let fault = TrainError::NoUsableTrial { target: data.target.name() };
+        found.trials.pop().ok_or(fault)
+    };
+    Ok(FamilySearch {
+        name,
+        halved: family.halves(),
+        candidates,
+        refit: Box::new(refit),
+        cross_validate: Box::new(cross_validate),
+    })
+}
+
+/// A family reduced to one member, so that a search for one trial scores just that.
+struct One<'a, L: Learner> {
+    learner: &'a L,
+    params: &'a L::Params,
+}
+
+impl<L: Learner> Space for One<'_, L> {
+    type Params = L::Params;
+
+    fn draw(&self, _: &mut Xoshiro256PlusPlus) -> L::Params {
+        self.params.clone()
+    }
+
+    fn describe(&self, params: &L::Params) -> BTreeMap<String, String> {
+        self.learner.describe(params)
+    }
+}
+
+impl<L: Learner> Learner for One<'_, L> {
+    fn name(&self) -> &'static str {
+        self.learner.name()
+    }
+
+    fn evaluate(
+        &self,
+        group: &[&L::Params],
+        fold: Fold<'_>,
+    ) -> Result<Vec<Option<HeldOut>>, LearnError> {
+        self.learner.evaluate(group, fold)
+    }
+
+    fn fit(
+        &self,
+        params: &L::Params,
+        x: &CodedMatrix,
+        rows: &[u32],
+        y: &[f64],
+        w: Option<&[f64]>,
+        seed: u64,
+    ) -> Result<Model, LearnError> {
+        self.learner.fit(params, x, rows, y, w, seed)
+    }
 }
 
 /// The journal as a search sees it.

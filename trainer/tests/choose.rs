@@ -7,7 +7,7 @@ use common::train;
 
 /// EnerInfer Figure 4 (arXiv 2606.23001): Qwen2-1.5B, Q4, high-end phone; efficiency as printed,
 /// power = throughput / efficiency, rounded to 0.1 mW.
-const FIGURE_4: &str = include_str!("data/fig4_by_level.csv");
+const FIGURE_4: &str = include_str!("../../datasets/measured/fig4_qwen2_1.5b_by_level.csv");
 
 fn choose(qoe: &str) -> common::Run {
     let folder = tempfile::tempdir().unwrap();
@@ -47,7 +47,7 @@ fn an_unreachable_qoe_is_answered_by_the_fastest_and_said() {
 
 #[test]
 fn a_qoe_must_be_a_number_of_tokens_per_second() {
-    for qoe in ["fast", "-1", "nan", "inf"] {
+    for qoe in ["fast", "-1", "nan", "inf", "1e300", "1000000.5"] {
         let qoe = format!("--qoe={qoe}");
         let folder = tempfile::tempdir().unwrap();
         let run = train(folder.path(), &["choose", "--measurements", "x.csv", &qoe]);
@@ -62,4 +62,5 @@ fn a_missing_file_is_named() {
     let run = train(folder.path(), &["choose", "--measurements", "nowhere.csv", "--qoe", "5"]);
     assert_eq!(run.code, 2);
     assert!(run.stderr.contains("nowhere.csv"), "{}", run.stderr);
+    assert_eq!(run.stderr.matches("os error").count(), 1, "{}", run.stderr);
 }

@@ -43,7 +43,7 @@ fn writes_what_it_promises_and_the_same_for_any_number_of_threads() {
     let one = files(&out);
     let folders: Vec<_> =
         std::fs::read_dir(&out).unwrap().map(|e| e.unwrap().file_name()).collect();
-    assert_eq!(folders.len(), 6, "nothing temporary is left: {folders:?}");
+    assert_eq!(folders.len(), 7, "nothing temporary is left: {folders:?}");
     for name in ["measurements.csv", "bundle.enerinfer", "report.json", "report.html", "report.md"]
     {
         assert!(one.contains_key(name), "{name}");
@@ -63,7 +63,8 @@ fn writes_what_it_promises_and_the_same_for_any_number_of_threads() {
     assert_eq!(run.code, 0, "{}", run.stderr);
     let two = files(&again.path().join("out/h_phone"));
     assert_eq!(one.keys().collect::<Vec<_>>(), two.keys().collect::<Vec<_>>());
-    for (name, bytes) in &one {
+    // The journal keeps times, which are those of the machine.
+    for (name, bytes) in one.iter().filter(|(name, _)| *name != "search.jsonl") {
         assert!(&two[name] == bytes, "{name} depends on the number of threads");
     }
 
@@ -200,7 +201,8 @@ fn a_flash_budget_that_nothing_fits_is_said_in_bytes() {
     // Either everything fits one KiB, or the error gives both numbers and what to change.
     assert_eq!(run.code, 1, "{}", run.stdout);
     assert!(run.stderr.contains("1024") && run.stderr.contains("--flash-budget"), "{}", run.stderr);
-    assert!(!folder.path().join("out").exists());
+    let left = files(&folder.path().join("out"));
+    assert_eq!(left.keys().collect::<Vec<_>>(), [&"h_phone/search.jsonl".to_owned()]);
 }
 
 #[test]
@@ -211,4 +213,77 @@ fn platforms_are_listed() {
     for part in ["orin", "h_phone", "306–1300.5 MHz", "204–3199 MHz", "simulated"] {
         assert!(run.stdout.contains(part), "{part}: {}", run.stdout);
     }
+}
+
+#[test]
+fn a_killed_run_resumes_to_the_bytes_of_an_undisturbed_one() {
+    let whole = tempfile::tempdir().unwrap();
+    assert_eq!(train(whole.path(), &SMALL).code, 0);
+    let expected = files(&whole.path().join("out/h_phone"));
+
+    // What a kill leaves: a journal that ends in the middle of a line, and nothing else.
+    let killed = tempfile::tempdir().unwrap();
+    let out = killed.path().join("out/h_phone");
+    std::fs::create_dir_all(&out).unwrap();
+    let journal = &expected["search.jsonl"];
+    std::fs::write(out.join("search.jsonl"), &journal[..journal.len() * 2 / 3]).unwrap();
+    let run = train(killed.path(), &[&SMALL[..], &["--resume"]].concat());
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let resumed = files(&out);
+    assert_eq!(resumed.len(), expected.len());
+    for (name, bytes) in expected.iter().filter(|(name, _)| *name != "search.jsonl") {
+        assert!(&resumed[name] == bytes, "{name} differs after --resume");
+    }
+
+    // A journal of other measurements is not mixed in.
+    let other = [&SMALL[..7], &["--seed=8", "--resume"]].concat();
+    let run = train(killed.path(), &other);
+    assert_eq!(run.code, 2);
+    assert!(run.stderr.contains("other measurements"), "{}", run.stderr);
+    assert!(files(&out)["report.json"] == expected["report.json"], "nothing was replaced");
+}
+
+#[test]
+fn every_family_is_searched_when_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = train(
+        folder.path(),
+        &["--platform", "h_phone", "--models", "20", "--trials", "2", "--quiet", "--all-families"],
+    );
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let record = Record::read(&folder.path().join("out/h_phone/report.json")).unwrap();
+    let families = ["random_forest", "boosted_trees", "svr", "polynomial", "mlp"];
+    for (design, family) in record.details.designs.iter().zip(families) {
+        assert_eq!(design.family, family);
+        assert!(design.monolithic_mape_percent.is_some(), "{family}");
+    }
+    assert_eq!(record.details.designs.len(), families.len());
+    for target in &record.targets {
+        assert!(["random_forest", "boosted_trees"].contains(&target.family.as_str()));
+    }
+}
+
+#[test]
+fn outputs_never_replace_what_is_not_theirs() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("file"), "mine").unwrap();
+    let run = train(folder.path(), &[&SMALL[..], &["--out", "file"]].concat());
+    assert_eq!(run.code, 2, "{}", run.stderr);
+    assert!(run.stderr.contains("is not a folder"), "{}", run.stderr);
+
+    let theirs = folder.path().join("theirs/enerinfer-runtime");
+    std::fs::create_dir_all(&theirs).unwrap();
+    std::fs::write(theirs.join("MANIFEST.json"), "{\"a\":1}").unwrap();
+    let run = train(folder.path(), &[&SMALL[..], &["--out", "theirs"]].concat());
+    assert_eq!(run.code, 2, "{}", run.stderr);
+    assert_eq!(files(&folder.path().join("theirs")).len(), 1, "something was written");
+
+    std::fs::write(folder.path().join("measurements.csv"), include_str!("data/measured_small.csv"))
+        .unwrap();
+    let run = train(
+        folder.path(),
+        &["--platform", "x", "--measurements", "measurements.csv", "--out", ".", "--quiet"],
+    );
+    assert_eq!(run.code, 2);
+    assert!(run.stderr.contains("overwrite its own --measurements"), "{}", run.stderr);
 }

@@ -5,6 +5,8 @@
 //!
 //! - [`Shape`] describes the language model; [`Predictor::tables`] turns it into [`Tables`];
 //! - [`Front`] keeps the operating points worth choosing and chooses one;
+//! - [`coordinator`] runs the energy-aware and the thermal-aware controller, [`driver`] on a platform
+//!   of [`hal`] traits;
 //! - [`model`] holds what was trained: clock tables, digests, the compiled forests.
 //!
 //! ```

@@ -19,9 +19,8 @@ const STEP: Micros = Micros(1_000_000);
 const STALE: Micros = Micros(5_000_000);
 /// A reading that has not changed while the model expected this much warming is stuck.
 const STUCK_UC: i64 = 2_000_000;
-/// The QoE is given up when its coolest point is predicted to reach the threshold this soon:
-/// half the horizon, where the cost of Algorithm 1 changes its sign too.
-const IMMINENT_MS: u32 = HORIZON_MS / 2;
+/// The QoE is given up when its coolest point is predicted to reach the threshold this soon.
+const IMMINENT_MS: u32 = 4_000;
 /// The default policy returns to the energy-aware choice this far below `T_pre`, and to the QoE
 /// this far below `T_max`.
 const HYSTERESIS: MilliCelsius = MilliCelsius(500);
@@ -42,8 +41,8 @@ pub enum Policy {
     /// *Chooses* the point with most tokens per degree, `R/(P_acc − P_sustainable)`, among those
     /// that keep the QoE and are not predicted to reach `T_max` within the horizon; a sustainable
     /// one if there is any. If all would, temperature wins over QoE: first the coolest point that
-    /// keeps it, then, half a horizon before `T_max`, the fastest that stays below, else the
-    /// coolest of all.
+    /// keeps it, then, some seconds before `T_max`, the fastest that stays below, else the coolest
+    /// of all; the QoE returns with its coolest point.
     /// *Returns* only when the energy-aware choice itself is predicted to stay below `T_pre`.
     #[default]
     Default,
@@ -138,6 +137,8 @@ pub struct ThermalController<'a, const N: usize> {
     choice: u16,
     predicted: Option<MilliCelsius>,
     qoe_given_up: bool,
+    /// The QoE was given up since the mode was entered: the device rides along the threshold.
+    riding: bool,
     last_reading: Option<MilliCelsius>,
     unseen_warming_uc: i64,
 }
@@ -159,6 +160,7 @@ impl<'a, const N: usize> ThermalController<'a, N> {
             choice: 0,
             predicted: None,
             qoe_given_up: false,
+            riding: false,
             last_reading: None,
             unseen_warming_uc: 0,
         }
@@ -306,8 +308,10 @@ impl<'a, const N: usize> ThermalController<'a, N> {
             let (choice, given_up) = self.most_tokens_per_degree(&forecast, window.newest(), at);
             self.choice = choice;
             self.qoe_given_up = given_up;
+            self.riding |= given_up;
         } else {
             self.qoe_given_up = false;
+            self.riding = false;
             self.enter(if t_energy >= self.config.t_pre {
                 ModePeriod::ALERT
             } else {
@@ -458,6 +462,10 @@ impl<'a, const N: usize> ThermalController<'a, N> {
             };
             (heat <= sustainable, value, core::cmp::Reverse(heat))
         };
+        if self.riding {
+            // Anything hotter would only bring the next giving up nearer.
+            return Some(self.coolest(qoe)).filter(eligible);
+        }
         let best = self.candidates(qoe).filter(eligible).max_by_key(|p| score(*p))?;
         // Small differences are not worth a change.
         let (class, value, _) = score(best);

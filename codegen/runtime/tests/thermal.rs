@@ -241,21 +241,24 @@ fn default_returns_only_when_the_energy_choice_stays_below_t_pre() {
 
 #[test]
 fn temperature_wins_over_qoe() {
-    let tables = phone();
+    let mut tables = phone();
+    tables.accel_power[3] = MicroWatt(80_000);
     let model = warming(4.0); // point 8: +1.6 °C
     let mut c = ThermalController::new(&tables, &model, policy(Policy::Default));
     // Every point of 10 tokens/s reaches 42 °C, but not soon: the coolest of them.
     c.tick(Micros(0), Some(MilliCelsius(40_900)), at(8, 8, 10));
     assert_eq!((c.choice(), c.status().qoe_given_up), (Some(8), false));
     // Soon: the fastest point that stays below, whatever its speed.
-    c.tick(Micros::from_secs(1), Some(MilliCelsius(41_400)), at(8, 8, 10));
-    let choice = usize::from(c.choice().unwrap());
-    assert!(c.status().qoe_given_up);
-    assert!(tables.throughput[choice] < MicroTokPerS::from_tok_per_s(10));
-    assert!(tables.accel_power[choice] < MicroWatt(150_000));
+    c.tick(Micros::from_secs(1), Some(MilliCelsius(41_700)), at(8, 8, 10));
+    assert_eq!((c.choice(), c.status().qoe_given_up), (Some(3), true));
+    // Cooler again, but point 8 would not stay half a degree below: the QoE stays given up.
+    c.tick(Micros::from_secs(2), Some(MilliCelsius(40_300)), at(3, 8, 10));
+    assert_eq!((c.choice(), c.status().qoe_given_up), (Some(7), true));
+    c.tick(Micros::from_secs(3), Some(MilliCelsius(39_800)), at(3, 8, 10));
+    assert_eq!((c.choice(), c.status().qoe_given_up), (Some(8), false));
     // Above it: the coolest of all.
-    c.tick(Micros::from_secs(2), Some(MilliCelsius(42_500)), at(8, 8, 10));
-    assert_eq!(c.choice(), Some(0));
+    c.tick(Micros::from_secs(4), Some(MilliCelsius(42_500)), at(8, 8, 10));
+    assert_eq!(c.choice(), Some(3));
 }
 
 #[test]

@@ -81,6 +81,8 @@ pub(crate) fn write(
         writeln!(out, "/// {doc}")?;
         literal::string(out, name, value)?;
     }
+    writeln!(out, "/// Whether they came from a simulated device, not from hardware.")?;
+    writeln!(out, "pub const SIMULATED: bool = {};", crate::package::is_simulated(bundle))?;
     writeln!(out, "/// Whether power is predicted; without, all powers are zero.")?;
     writeln!(out, "pub const HAS_POWER: bool = {};", has(Target::Power))?;
     writeln!(out, "/// Whether accelerator power is predicted; without, it is zero.")?;

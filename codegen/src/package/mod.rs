@@ -1,6 +1,7 @@
 //! From a bundle to the folder of the generated crate.
 
 mod capi;
+mod destination;
 mod readme;
 mod runtime_core;
 mod sink;
@@ -17,6 +18,7 @@ use crate::{CodegenError, Lowered, Options, lower};
 use sink::{Folder, Memory, Sink};
 
 pub use capi::generate_capi_to;
+pub use destination::check_destination;
 pub use sink::MANIFEST;
 
 /// Size of one compiled predictor.
@@ -67,13 +69,14 @@ pub fn generate(bundle: &Bundle, options: &Options) -> Result<GeneratedCrate, Co
 /// Compiles a bundle into a folder; memory does not grow with the source that is written.
 ///
 /// The folder appears whole or not at all: files are written to a temporary folder beside it,
-/// which then takes its place. An existing folder is replaced only if it holds the manifest of a
-/// generated crate.
+/// which then takes its place. An existing folder is replaced only if [`check_destination`] allows
+/// it, which is asked before anything is compiled.
 pub fn generate_to(
     bundle: &Bundle,
     options: &Options,
     folder: &Path,
 ) -> Result<Lowered, CodegenError> {
+    check_destination(folder)?;
     let lowered = lower(bundle, options)?;
     let mut sink = Folder::beside(folder)?;
     emit_crate(bundle, &lowered, &mut sink)?;
@@ -120,6 +123,7 @@ fn emit_crate(bundle: &Bundle, lowered: &Lowered, sink: &mut dyn Sink) -> Result
         ("rustfmt.toml", include_str!("skeleton/rustfmt.toml")),
         ("CHANGELOG.md", include_str!("skeleton/CHANGELOG.md")),
         ("examples/choose.rs", include_str!("skeleton/choose.rs")),
+        ("examples/control.rs", readme::CONTROL_EXAMPLE),
         ("LICENSE-MIT", include_str!("../../../LICENSE-MIT")),
         ("LICENSE-APACHE", include_str!("../../../LICENSE-APACHE")),
     ] {
@@ -159,6 +163,11 @@ fn emit_model(
         sink.file(&path, &mut |out| emit::predictor::write(out, bundle, predictor))?;
     }
     Ok(())
+}
+
+/// Whether the training data came from a simulated device.
+pub(crate) fn is_simulated(bundle: &Bundle) -> bool {
+    bundle.platform.source.starts_with("simulated:")
 }
 
 /// The predictors of a bundle that the device does not run.

@@ -2,10 +2,13 @@
 
 use std::io::{self, Write};
 
-use enerinfer_artifacts::Bundle;
+use enerinfer_artifacts::{Bundle, Target};
 
-use super::{sizes, skipped};
+use super::{is_simulated, sizes, skipped};
 use crate::Lowered;
+
+/// `examples/control.rs`, which the README shows.
+pub(super) const CONTROL_EXAMPLE: &str = include_str!("skeleton/control.rs");
 
 /// Writes the file.
 pub(crate) fn write(
@@ -14,40 +17,126 @@ pub(crate) fn write(
     lowered: &Lowered,
     digest: &str,
 ) -> io::Result<()> {
-    let p = &bundle.platform;
-    let (accel, mem) = (&bundle.clocks.accel_khz, &bundle.clocks.mem_khz);
+    introduction(out, bundle, lowered)?;
+    writeln!(out, "```rust\n{}```\n", example())?;
+    numbers(out, bundle, lowered)?;
+    controllers(out, bundle, lowered)?;
+    if !bundle.accuracy.is_empty() {
+        accuracy(out, bundle, lowered)?;
+    }
+    size(out, bundle, lowered)?;
+    writeln!(out, "## Trust\n")?;
     writeln!(
         out,
-        "# enerinfer-runtime for {}\n\n\
-         Predicts the decode throughput and power of a language model at each of the {} operating \
-         points of {} ({}, weights {}), and chooses the most energy-efficient one that is fast \
-         enough. `no_std`, no dependencies, no floating point, no allocation, no `unsafe`.\n",
-        p.name,
-        bundle.clocks.len(),
-        p.name,
-        p.engine,
-        p.weight_format
+        "`cargo test` repeats the compiler's own predictions bit for bit (`tests/vectors.rs`). \
+         `MANIFEST.json` lists a BLAKE3 digest of every file. Model digest: `{digest}`.\n"
     )?;
-    writeln!(out, "```rust\n{}```\n", example())?;
+    regenerate(out, bundle, lowered)?;
+    writeln!(
+        out,
+        "## Licence\n\nMIT or Apache-2.0, at your choice; that includes the generated files."
+    )
+}
+
+fn introduction(out: &mut dyn Write, bundle: &Bundle, lowered: &Lowered) -> io::Result<()> {
+    let p = &bundle.platform;
+    writeln!(out, "# enerinfer-runtime for {}\n", plain(&p.name))?;
+    if is_simulated(bundle) {
+        writeln!(
+            out,
+            "> **SIMULATED: trained on a simulated device ({}).** No number here was measured \
+             on hardware; train on measurements of your device before you rely on it.\n",
+            plain(&p.source)
+        )?;
+    }
+    let (predicts, chooses) = if lowered.predictor(Target::Power).is_some() {
+        ("throughput and power", "the most energy-efficient one that is fast enough")
+    } else {
+        ("throughput", "the slowest one that is fast enough")
+    };
+    writeln!(
+        out,
+        "Predicts the decode {predicts} of a language model at each of the {} operating points of \
+         {} ({}, weights {}), chooses {chooses}, and carries the controllers that keep to it. \
+         `no_std`, no dependencies, no floating point, no allocation, no `unsafe`.\n",
+        bundle.clocks.len(),
+        plain(&p.name),
+        plain(&p.engine),
+        plain(&p.weight_format)
+    )
+}
+
+fn numbers(out: &mut dyn Write, bundle: &Bundle, lowered: &Lowered) -> io::Result<()> {
+    let p = &bundle.platform;
     writeln!(out, "## What the numbers mean\n")?;
-    writeln!(out, "- Throughput is in µtok/s (`MicroTokPerS`), power in µW (`MicroWatt`).")?;
-    writeln!(out, "- Power comprises: {}.", p.power_domain)?;
-    writeln!(out, "- Trained on: {}.", p.source)?;
-    writeln!(out, "- Accelerator clocks: {}.", mhz(accel))?;
-    writeln!(out, "- Memory clocks: {}.", mhz(mem))?;
+    writeln!(out, "- Throughput is in µtok/s (`MicroTokPerS`).")?;
+    if lowered.predictor(Target::Power).is_some() {
+        writeln!(out, "- Power is in µW (`MicroWatt`) and comprises: {}.", plain(&p.power_domain))?;
+    } else {
+        writeln!(
+            out,
+            "- The bundle has no watts: `model::HAS_POWER` is false, all `MicroWatt` are zero."
+        )?;
+    }
+    writeln!(out, "- Trained on: {}.", plain(&p.source))?;
+    writeln!(out, "- Accelerator clocks: {}.", mhz(&bundle.clocks.accel_khz))?;
+    writeln!(out, "- Memory clocks: {}.", mhz(&bundle.clocks.mem_khz))?;
     writeln!(
         out,
         "- `Prediction::coverage` says when a shape lies outside the training data; the answer is \
          then that of the nearest edge.\n"
+    )
+}
+
+fn controllers(out: &mut dyn Write, bundle: &Bundle, lowered: &Lowered) -> io::Result<()> {
+    writeln!(out, "## Controllers\n")?;
+    writeln!(
+        out,
+        "- `energy`: corrects the choice by the tokens' real times.\n\
+         - `thermal`: keeps the shell below a temperature, by a model of the device (`model::THERMAL`).\n\
+         - `coordinator`: both together, for one request after the other.\n\
+         - `hal`, `driver`: traits for a clock, a temperature sensor and frequencies, and what \
+         connects them to the coordinator.\n\
+         - `votes`: several holders of one clock domain; the highest minimum wins, a cap beats \
+         it.\n"
     )?;
-    if !bundle.accuracy.is_empty() {
-        writeln!(out, "## Accuracy on held-out models\n")?;
-        writeln!(out, "| predicted | mean absolute percentage error |\n|---|---|")?;
-        for a in &bundle.accuracy {
-            writeln!(out, "| {} | {:.2} % |", a.what, a.mape_percent)?;
-        }
-        writeln!(out)?;
+    if bundle.thermal.is_none() {
+        writeln!(
+            out,
+            "No thermal model was fitted: `model::THERMAL` is `None`, so `thermal` reacts to the \
+             shell's temperature but foresees nothing.\n"
+        )?;
     }
+    if lowered.predictor(Target::AccelPower).is_none() {
+        writeln!(
+            out,
+            "`model::HAS_ACCEL_POWER` is false: to `thermal`, every operating point here is as \
+             warm as any other.\n"
+        )?;
+    }
+    let code = CONTROL_EXAMPLE.lines().skip_while(|line| !line.starts_with("use "));
+    writeln!(out, "`examples/control.rs`:\n\n```rust")?;
+    code.into_iter().try_for_each(|line| writeln!(out, "{line}"))?;
+    writeln!(out, "```\n")
+}
+
+fn accuracy(out: &mut dyn Write, bundle: &Bundle, lowered: &Lowered) -> io::Result<()> {
+    writeln!(out, "## Accuracy on held-out models\n")?;
+    if is_simulated(bundle) {
+        writeln!(out, "SIMULATED: compared with the simulated device, not with hardware.\n")?;
+    }
+    writeln!(out, "| predicted | mean absolute percentage error |\n|---|---|")?;
+    for a in &bundle.accuracy {
+        writeln!(out, "| {} | {:.2} % |", a.what, a.mape_percent)?;
+    }
+    writeln!(out)?;
+    if lowered.pruning.is_some() {
+        writeln!(out, "These errors are from before trees were pruned; see Size.\n")?;
+    }
+    Ok(())
+}
+
+fn size(out: &mut dyn Write, bundle: &Bundle, lowered: &Lowered) -> io::Result<()> {
     writeln!(out, "## Size\n")?;
     writeln!(
         out,
@@ -65,23 +154,37 @@ pub(crate) fn write(
             s.est_bytes as f64 / 1024.0
         )?;
     }
+    if let Some(pruning) = &lowered.pruning {
+        writeln!(out, "\n{pruning}.")?;
+    }
     let skipped = skipped(bundle);
     if !skipped.is_empty() {
         writeln!(out, "\nNot compiled, since the device does not use it: {}.", skipped.join(", "))?;
     }
-    writeln!(out, "\n## Trust\n")?;
-    writeln!(
-        out,
-        "`cargo test` repeats the compiler's own predictions bit for bit (`tests/vectors.rs`). \
-         `MANIFEST.json` lists a BLAKE3 digest of every file. Model digest: `{digest}`.\n"
-    )?;
-    writeln!(out, "## Regenerate\n")?;
-    writeln!(out, "```sh\n{}", bundle.provenance.command)?;
-    writeln!(out, "compile-forest bundle.enerinfer --out enerinfer-runtime\n```\n")?;
-    writeln!(
-        out,
-        "## Licence\n\nMIT or Apache-2.0, at your choice; that includes the generated files."
-    )
+    writeln!(out)
+}
+
+/// The commands as they work where `train` was run with its default output folder.
+fn regenerate(out: &mut dyn Write, bundle: &Bundle, lowered: &Lowered) -> io::Result<()> {
+    let folder = format!("out/{}", bundle.platform.name);
+    writeln!(out, "## Regenerate\n\n```sh\n{}", bundle.provenance.command)?;
+    write!(out, "compile-forest {folder}/bundle.enerinfer --out {folder}/enerinfer-runtime")?;
+    if let Some(pruning) = &lowered.pruning {
+        write!(out, " --flash-budget {}", pruning.budget_bytes / 1024)?;
+    }
+    writeln!(out, "\n```\n")
+}
+
+/// A text of the bundle, without meaning to Markdown: names and sources are anybody's words.
+fn plain(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if "\\`*<>|[]#&".contains(c) {
+            out.push('\\');
+        }
+        out.push(if c.is_control() { ' ' } else { c });
+    }
+    out
 }
 
 fn mhz(khz: &[u32]) -> String {

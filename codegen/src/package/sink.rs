@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
+use super::destination::{check_destination, normal};
 use crate::CodegenError;
 
 /// File that marks a folder as a generated crate.
@@ -92,12 +93,10 @@ pub(crate) struct Folder {
 }
 
 impl Folder {
-    /// Prepares to write `target`. Fails if something stands there that is no generated crate.
+    /// Prepares to write `target`, after [`check_destination`].
     pub(crate) fn beside(target: &Path) -> Result<Self, CodegenError> {
-        let occupied = target.symlink_metadata().is_ok();
-        if occupied && !target.join(MANIFEST).is_file() && !is_empty_folder(target) {
-            return Err(CodegenError::NotOurs { path: target.to_owned() });
-        }
+        check_destination(target)?;
+        let target = normal(target)?;
         let parent = match target.parent() {
             Some(p) if !p.as_os_str().is_empty() => p,
             _ => Path::new("."),
@@ -112,13 +111,15 @@ impl Folder {
             builder.permissions(fs::Permissions::from_mode(0o755));
         }
         let temporary = builder.tempdir_in(parent).map_err(CodegenError::io(parent))?;
-        Ok(Folder { target: target.to_owned(), temporary, digests: BTreeMap::new() })
+        Ok(Folder { target, temporary, digests: BTreeMap::new() })
     }
 
     /// Puts the folder in its place.
     pub(crate) fn finish(self) -> Result<(), CodegenError> {
+        // Much time may have passed since the first check.
+        check_destination(&self.target)?;
         let Folder { target, temporary, .. } = self;
-        let error = |source| CodegenError::Io { path: target.clone(), source };
+        let error = |reason| CodegenError::Io { path: target.clone(), reason };
         // A rename cannot replace a folder with content, so the old one steps aside first, into
         // a temporary folder that removes it.
         let aside = tempfile::Builder::new()
@@ -142,10 +143,6 @@ impl Folder {
     }
 }
 
-fn is_empty_folder(path: &Path) -> bool {
-    fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_none())
-}
-
 impl Sink for Folder {
     fn file(&mut self, path: &str, body: &mut Body<'_>) -> Result<(), CodegenError> {
         let full = self.temporary.path().join(path);
@@ -159,7 +156,7 @@ impl Sink for Folder {
         let file = out
             .inner
             .into_inner()
-            .map_err(|e| CodegenError::Io { path: full.clone(), source: e.into_error() })?;
+            .map_err(|e| CodegenError::Io { path: full.clone(), reason: e.into_error() })?;
         file.sync_all().map_err(CodegenError::io(&full))
     }
 

@@ -10,7 +10,7 @@ use std::process::Command;
 
 use enerinfer_artifacts::{
     Bundle, ClockTables, Domain, Feature, Forest, Node, Normaliser, PlatformId, Predictor,
-    Provenance, ShapeDims, Target,
+    Provenance, ShapeDims, Target, ThermalModel,
 };
 use rand::{RngExt as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -108,7 +108,15 @@ pub(crate) fn bundle(clocks: ClockTables, predictors: Vec<Predictor>) -> Bundle 
         },
         clocks,
         predictors,
-        thermal: None,
+        thermal: Some(ThermalModel {
+            window: 20,
+            intercept_c: -0.25,
+            history: (1..=20).map(|i| f64::from(i) / 210.0).collect(),
+            power_c_per_w: 0.125,
+            time_c_per_s: 0.0,
+            time_power_c_per_ws: 0.03125,
+            time_history: (1..=20).map(|i| f64::from(i - 11) / 1024.0).collect(),
+        }),
         accuracy: Vec::new(),
         test_shapes: vec![
             shape(28, 1536, 12, 2, 8960, 151_936, true),
@@ -186,14 +194,15 @@ pub(crate) fn board_clocks() -> ClockTables {
     }
 }
 
-/// Runs cargo offline in a folder, with warnings denied; panics with its output if it fails.
-pub(crate) fn cargo(folder: &Path, args: &[&str]) {
+/// Runs cargo offline in a folder, with warnings denied, and returns its stdout; panics with its
+/// output if it fails.
+pub(crate) fn cargo(folder: &Path, args: &[&str]) -> String {
     let output = Command::new(env!("CARGO"))
         .args(args)
         .arg("--offline")
         .current_dir(folder)
-        // Generated crates of all tests share what they can.
-        .env("CARGO_TARGET_DIR", concat!(env!("CARGO_TARGET_TMPDIR"), "/generated"))
+        // A folder of its own: crates of tests at the same time have the same name.
+        .env("CARGO_TARGET_DIR", folder.join("target"))
         .env("RUSTFLAGS", "-Dwarnings")
         .env("RUSTDOCFLAGS", "-Dwarnings")
         .output()
@@ -204,6 +213,7 @@ pub(crate) fn cargo(folder: &Path, args: &[&str]) {
         String::from_utf8_lossy(&output.stdout),
         String::from_utf8_lossy(&output.stderr)
     );
+    String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
 /// Fails if rustfmt would change the crate.

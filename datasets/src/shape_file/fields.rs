@@ -142,7 +142,9 @@ impl ShapeFields {
                     ),
                 });
             }
-            self.head_dim = Some(hidden / heads);
+            let head_dim = hidden / heads;
+            notes.push(format!("head size not stated: hidden / heads, {head_dim}"));
+            self.head_dim = Some(head_dim);
         }
         Ok(())
     }

@@ -105,7 +105,7 @@ pub(super) struct Tensors {
     pub(super) has_gate: bool,
     /// Weights by type, of known types.
     pub(super) by_type: BTreeMap<TensorType, u64>,
-    /// End of the data in the file, as far as types are known.
+    /// End of the data in the file, as far as types are known; 0 without data.
     pub(super) data_end: u64,
 }
 
@@ -423,8 +423,10 @@ impl<R: Read + Seek> Source<R> {
             }
             tensors.note(&name, dims, weights);
         }
-        tensors.data_end =
-            aligned(self.at, alignment).unwrap_or(u64::MAX).saturating_add(data_bytes);
+        if data_bytes > 0 {
+            let start = aligned(self.at, alignment).unwrap_or(u64::MAX);
+            tensors.data_end = start.saturating_add(data_bytes);
+        }
         Ok(tensors)
     }
 }

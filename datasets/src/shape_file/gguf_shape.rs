@@ -130,7 +130,7 @@ impl Model<'_> {
         if heads.is_none() {
             notes.push(format!("{} is missing and is not guessed", self.key(key::HEADS)));
         }
-        let family = self.family(notes);
+        let family = self.family(unsupported, notes);
         let ffn = self.nonzero(key::FFN, blocks, unsupported)?;
         let gated = if tensors.count > 0 {
             tensors.has_gate
@@ -182,9 +182,9 @@ impl Model<'_> {
         }
     }
 
-    fn family(&self, notes: &mut Vec<String>) -> Family {
+    fn family(&self, unsupported: bool, notes: &mut Vec<String>) -> Family {
         family::find(self.architecture).unwrap_or_else(|| {
-            if self.gguf.tensors.count == 0 {
+            if self.gguf.tensors.count == 0 && !unsupported {
                 notes.push(format!(
                     "architecture '{}' is not known; FFN taken as gated",
                     crate::table_error::shown(self.architecture)

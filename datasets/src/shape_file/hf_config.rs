@@ -22,8 +22,14 @@ mod names {
         &["num_hidden_layers", "n_layer", "n_layers", "num_layers", "num_transformer_layers"];
     pub(super) const HIDDEN: &[&str] =
         &["hidden_size", "n_embd", "d_model", "n_embed", "model_dim", "dim"];
-    pub(super) const HEADS: &[&str] =
-        &["num_attention_heads", "n_head", "n_heads", "num_heads", "num_query_heads"];
+    pub(super) const HEADS: &[&str] = &[
+        "num_attention_heads",
+        "n_head",
+        "n_heads",
+        "num_heads",
+        "num_query_heads",
+        "attention_heads",
+    ];
     pub(super) const KV_HEADS: &[&str] = &[
         "num_key_value_heads",
         "n_kv_heads",
@@ -73,6 +79,13 @@ mod names {
 pub(super) fn reading(bytes: &[u8]) -> Result<Reading, ShapeFault> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     let json: Value = serde_json::from_slice(bytes)
+        .or_else(|error| {
+            // Python writes numbers that JSON does not have; no size is one.
+            std::str::from_utf8(bytes)
+                .ok()
+                .and_then(|text| serde_json::from_str(&non_finite_as_null(text)).ok())
+                .ok_or(error)
+        })
         .map_err(|e| ShapeFault::Format(format!("is neither GGUF nor JSON: {e}")))?;
     let Value::Object(top) = &json else {
         return Err(ShapeFault::Type {
@@ -106,6 +119,35 @@ pub(super) fn reading(bytes: &[u8]) -> Result<Reading, ShapeFault> {
         unsupported,
         notes,
     })
+}
+
+/// The text with `NaN` and infinities outside of strings replaced by null.
+fn non_finite_as_null(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    // Parts between quotes are strings in turn; a quote after an odd run of backslashes ends none.
+    let mut in_string = false;
+    let mut part_start = 0;
+    let mut escaped = false;
+    for (at, c) in text.char_indices() {
+        if c == '"' && !escaped {
+            push_part(&mut out, &text[part_start..at], in_string);
+            in_string = !in_string;
+            part_start = at;
+        }
+        escaped = in_string && c == '\\' && !escaped;
+    }
+    push_part(&mut out, &text[part_start..], in_string);
+    out
+}
+
+fn push_part(out: &mut String, part: &str, in_string: bool) {
+    if in_string {
+        out.push_str(part);
+    } else {
+        out.push_str(
+            &part.replace("-Infinity", "null").replace("Infinity", "null").replace("NaN", "null"),
+        );
+    }
 }
 
 /// A JSON value in words.
@@ -290,6 +332,9 @@ impl<'a> Config<'a> {
             ));
             Family::UNKNOWN
         });
+        if self.whole(&["hidden_size_per_layer_input"])?.is_some_and(|size| size > 0) {
+            notes.push("embeddings of each layer are not counted among the parameters".to_owned());
+        }
         let layers = self.positive(names::LAYERS)?;
         let hidden = self.positive(names::HIDDEN)?;
         let ffn = self.ffn(model_type, hidden, layers, family, notes)?;

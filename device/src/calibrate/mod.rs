@@ -11,8 +11,13 @@ mod objective;
 mod recipe;
 mod report;
 mod search;
+mod thermal;
 
 pub use self::report::markdown;
+pub use self::thermal::{
+    H_PHONE_REST_SHELL_CELSIUS, H_PHONE_STRESS_CORE_CELSIUS, ThermalFit, ThermalTarget,
+    calibrate_thermal, thermal_targets,
+};
 use crate::{DeviceError, builtin, parameters};
 
 use self::objective::Objective;

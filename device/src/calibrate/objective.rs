@@ -30,7 +30,8 @@ pub(super) struct Objective {
 
 impl Objective {
     pub(super) fn new(file: PlatformFile, bounds: Vec<Bound>) -> Result<Self, DeviceError> {
-        let figures = published::figures(&file.name)?;
+        let mut figures = published::figures(&file.name)?;
+        figures.retain(|figure| figure.quantity.is_fitted());
         let policies = published::policy_rows(&file.name)?;
         Ok(Objective { file, bounds, figures, policies })
     }

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use enerinfer_datasets::WeightFormat;
 
 use super::recipe;
+use super::thermal::{H_PHONE_REST_SHELL_CELSIUS, H_PHONE_STRESS_CORE_CELSIUS, thermal_targets};
 use crate::policy::Policy;
 use crate::published::{self, Comparison, Quantity};
 use crate::{DeviceError, SimulatedDevice, builtin, names, parameters};
@@ -23,6 +24,7 @@ pub fn markdown() -> Result<String, DeviceError> {
         policies(&mut text, platform)?;
     }
     left_out_levels(&mut text)?;
+    thermal(&mut text)?;
     Ok(text)
 }
 
@@ -171,6 +173,33 @@ fn left_out_levels(text: &mut String) -> Result<(), DeviceError> {
             if is_mem { "memory" } else { "accelerator" },
             errors(Quantity::ThroughputTokPerS),
             errors(Quantity::PowerW),
+        );
+    }
+    Ok(())
+}
+
+fn thermal(text: &mut String) -> Result<(), DeviceError> {
+    line!(text, "\n## h_phone: time to a shell temperature\n");
+    line!(
+        text,
+        "The paper prints no start states. Fitted with the model: a shell at rest of \
+         {H_PHONE_REST_SHELL_CELSIUS} °C, and a core {H_PHONE_STRESS_CORE_CELSIUS} K above the \
+         shell's 37 °C when the stress test starts. The tolerance is 15 %.\n"
+    );
+    line!(text, "| source | from shell | power | to | published | simulated |");
+    line!(text, "|---|---|---|---|---|---|");
+    let model = *SimulatedDevice::builtin("h_phone", None)?.thermal();
+    let targets = thermal_targets(H_PHONE_REST_SHELL_CELSIUS, H_PHONE_STRESS_CORE_CELSIUS)?;
+    for target in targets {
+        let seconds = target.simulate(&model).map_or("never".to_owned(), |s| format!("{s:.0} s"));
+        line!(
+            text,
+            "| {} | {} °C | {:.2} W | {} °C | {} s | {seconds} |",
+            target.source,
+            target.from.shell_celsius,
+            target.power_w,
+            target.threshold_celsius,
+            target.seconds,
         );
     }
     Ok(())

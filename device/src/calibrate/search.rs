@@ -67,8 +67,8 @@ pub(super) fn descend(objective: &Objective, start: Vec<f64>) -> Vec<f64> {
     best
 }
 
-/// Parameters that are searched together. A simplex of more than a dozen dimensions creeps, so
-/// the tables of levels then take turns with each other and with all other parameters.
+/// Parameters that are searched together. A simplex of many dimensions creeps, so the tables of
+/// levels then take turns with each other and the other parameters before all are turned at once.
 fn blocks(objective: &Objective) -> Vec<Vec<usize>> {
     let all: Vec<usize> = (0..objective.bounds().len()).collect();
     if all.len() <= MAX_BLOCK {
@@ -78,7 +78,7 @@ fn blocks(objective: &Objective) -> Vec<Vec<usize>> {
     for (index, bound) in objective.bounds().iter().enumerate() {
         blocks.entry(bound.knob.table()).or_default().push(index);
     }
-    blocks.into_values().collect()
+    blocks.into_values().chain(std::iter::once(all)).collect()
 }
 
 /// One Nelder–Mead run over the parameters of a block, never worse than its start.

@@ -2,9 +2,8 @@
 
 use enerinfer_artifacts::record::Record;
 
-use crate::document::{Cell, Figure, Part, Section, Table, Tile};
+use crate::document::{Cell, Part, Section, Table, Tile};
 use crate::metric::Metric;
-use crate::svg::{Row, draw_rows};
 use crate::text;
 
 /// The figures at the top of the page.
@@ -53,31 +52,6 @@ pub(super) fn tiles(record: &Record) -> Vec<Tile> {
             note: format!("estimated, of {}", text::bytes(record.size.budget_bytes)),
         },
     ]
-}
-
-/// Composed and monolithic throughput predictions as bars, if both were trained.
-fn designs(record: &Record) -> Option<Figure> {
-    let monolithic = record.combined.monolithic_mape_percent?;
-    let rows = [
-        ("peak · scale", record.combined.throughput_mape_percent, true),
-        ("monolithic", monolithic, false),
-    ]
-    .map(|(name, value, chosen)| Row { name: name.to_owned(), value, chosen });
-    let caption = "Throughput error by design".to_owned();
-    Some(Figure {
-        id: "designs".to_owned(),
-        picture: draw_rows(caption.clone(), "Held-out MAPE, %", 2, &rows),
-        table: Table {
-            id: "designs".to_owned(),
-            caption: caption.clone(),
-            columns: vec!["Design", "Held-out MAPE, %"],
-            rows: rows
-                .iter()
-                .map(|row| vec![Cell::text(&row.name), Cell::number(row.value, 2)])
-                .collect(),
-        },
-        caption,
-    })
 }
 
 /// Accuracy per target, then of what is composed from targets.
@@ -135,14 +109,12 @@ pub(super) fn section(record: &Record) -> Section {
         .map(|(name, value)| vec![Cell::text(name), Cell::Number(value, 2)])
         .collect(),
     };
-    let mut parts = vec![Part::Table(combined), Part::Table(targets)];
-    parts.extend(designs(record).map(|figure| Part::Figures(vec![figure])));
     Section {
         id: "accuracy",
         title: "Accuracy",
         lead: "Cross-validated and held-out errors should be close; a held-out error far above \
                means that the held-out models are unlike those trained on."
             .to_owned(),
-        parts,
+        parts: vec![Part::Table(combined), Part::Table(targets)],
     }
 }

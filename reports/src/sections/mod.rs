@@ -7,7 +7,9 @@ mod accuracy;
 mod by_point;
 mod by_shape;
 mod closed_loop;
+mod designs;
 mod families;
+mod feature_sets;
 mod fronts;
 mod importances;
 mod provenance;
@@ -27,7 +29,7 @@ use crate::text::mhz;
 /// The report of a record.
 pub(crate) fn document(record: &Record) -> Document {
     let id = &record.platform;
-    let sections: [Option<Section>; 14] = [
+    let sections: [Option<Section>; 16] = [
         Some(accuracy::section(record)),
         scatter::section(record),
         by_point::section(record),
@@ -36,6 +38,8 @@ pub(crate) fn document(record: &Record) -> Document {
         fronts::section(record),
         regret::section(record),
         families::section(record),
+        designs::section(record),
+        feature_sets::section(record),
         search::section(record),
         size::section(record),
         importances::section(record),

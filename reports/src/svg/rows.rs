@@ -5,12 +5,12 @@ use std::fmt::Write as _;
 use super::{Anchor, Canvas, Picture, Scale, WIDTH, coord};
 use crate::text::{number, xml};
 
-const LEFT: f64 = 150.0;
+const LEFT: f64 = 186.0;
 const RIGHT: f64 = 56.0;
 const PITCH: f64 = 24.0;
 const TOP: f64 = 26.0;
 /// Names longer than this are cut in the picture; the table has them in full.
-const NAME: usize = 20;
+const NAME: usize = 28;
 
 /// One bar.
 pub(crate) struct Row {

@@ -75,8 +75,8 @@ impl Windows {
 /// Statistics of one window: timestamp, cells, two bookkeeping columns.
 struct Group {
     stats: Vec<Moments>,
-    /// Values of the samples since the group was opened, by column; empty cells are 0.
-    open: Vec<Vec<f64>>,
+    /// Values of the samples since the group was opened, sample by sample; empty cells are 0.
+    open: Vec<f64>,
     sums: Vec<f64>,
 }
 
@@ -84,23 +84,28 @@ impl Group {
     fn new(columns: usize) -> Self {
         Group {
             stats: vec![Moments::default(); columns],
-            open: vec![Vec::new(); columns],
+            open: Vec::new(),
             sums: vec![0.0; columns],
         }
     }
 
-    fn add(&mut self, column: usize, value: f64) {
-        self.stats[column].add(value);
-        let value = if value.is_nan() { 0.0 } else { value };
-        self.open[column].push(value);
+    fn add(&mut self, sample: &[f64]) {
+        for (m, &v) in self.stats.iter_mut().zip(sample) {
+            m.add(v);
+        }
+        self.open.extend(sample.iter().map(|v| if v.is_nan() { 0.0 } else { *v }));
     }
 
     /// Sums up what is open and lets it go: memory is bounded by the samples of one window.
     fn close(&mut self) {
-        for (sum, values) in self.sums.iter_mut().zip(&mut self.open) {
-            *sum += numpy_sum(values);
-            *values = Vec::new();
+        let width = self.sums.len();
+        let mut column = Vec::with_capacity(self.open.len() / width);
+        for (c, sum) in self.sums.iter_mut().enumerate() {
+            column.clear();
+            column.extend(self.open.iter().skip(c).step_by(width));
+            *sum += numpy_sum(&column);
         }
+        self.open = Vec::new();
     }
 
     /// The mean. Where the windows follow each other in the log as in the INFO file (`in_order`)
@@ -262,6 +267,11 @@ fn add_sample(
     let found: [Option<usize>; 3] = std::array::from_fn(|f| families[f].find(parsed.timestamp_ns));
     // Rows without a window count as -1, as in the original.
     let index = |f: usize| found[f].map_or(-1.0, |row| row as f64);
+    // The original averages the nanoseconds themselves, 256 ns per step of an f64.
+    let mut sample = Vec::with_capacity(width + 3);
+    sample.push(parsed.timestamp_ns as f64);
+    sample.extend_from_slice(&parsed.cells);
+    sample.resize(width + 3, f64::NAN);
     for (f, groups) in groups.iter_mut().enumerate() {
         if let (Some(before), now) = (opened[f], found[f])
             && now.is_some()
@@ -274,14 +284,9 @@ fn add_sample(
         let Some(row) = found[f] else { continue };
         opened[f] = Some(row);
         let group = groups[row].get_or_insert_with(|| Group::new(width + 3));
-        // The original averages the nanoseconds themselves, 256 ns per step of an f64.
-        group.add(0, parsed.timestamp_ns as f64);
-        for column in 0..width {
-            group.add(column + 1, parsed.cells.get(column).copied().unwrap_or(f64::NAN));
-        }
-        for (k, &other) in OTHERS[f].iter().enumerate() {
-            group.add(width + 1 + k, index(other));
-        }
+        sample[width + 1] = index(OTHERS[f][0]);
+        sample[width + 2] = index(OTHERS[f][1]);
+        group.add(&sample);
     }
 }
 

@@ -11,7 +11,7 @@ mod table;
 
 pub use gate::{GateOptions, Gated, RunFlag, gate};
 pub use lengths::{LengthModel, fit_length};
-pub use read::{read_runs, runs_of_bench, runs_of_records};
+pub use read::{read_runs, runs_of_bench, runs_of_records, runs_of_table};
 pub use table::{TableSpec, measurement_table};
 
 /// One benchmark run. Absent values are `None`.

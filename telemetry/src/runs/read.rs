@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use super::Run;
 use crate::llama_bench::{BenchFlag, BenchRow, Phase};
-use crate::{Error, PhaseRecord, PromptPhase, Tally};
+use crate::{Error, PhaseRecord, PromptPhase, Tally, TextTable};
 
 /// A field of [`Run`]: names it goes by (lower case) and the factor to our unit.
 type Field = (&'static [(&'static str, f64)], Slot);
@@ -192,18 +192,9 @@ fn table(bytes: &[u8]) -> Result<(Vec<Run>, Tally), Error> {
         .iter()
         .map(str::to_ascii_lowercase)
         .collect();
-    if !header.iter().any(|h| field(h).is_some()) {
-        return Err(Error::invalid(format!(
-            "no column of `{}` is known as clock, throughput, power, tokens or duration",
-            header.join(", ")
-        )));
-    }
-    let (mut runs, mut tally) = (Vec::new(), Tally::default());
-    for h in &header {
-        if field(h).is_none() && !SAMPLES.contains(&h.as_str()) && !is_model(h) {
-            tally.warn(format!("column `{h}` is not used"));
-        }
-    }
+    let mut tally = Tally::default();
+    check_header(&header, &mut tally)?;
+    let mut runs = Vec::new();
     for record in reader.records() {
         let record = record.map_err(|e| Error::invalid(e.to_string()))?;
         let line = record.position().map_or(0, csv::Position::line);
@@ -212,20 +203,56 @@ fn table(bytes: &[u8]) -> Result<(Vec<Run>, Tally), Error> {
             tally.refuse(line, "number of fields differs from the header", text.as_bytes());
             continue;
         }
-        let mut run = Run { line, ..Run::default() };
-        for (h, cell) in header.iter().zip(&record) {
-            if is_model(h) {
-                cell.clone_into(&mut run.model);
-            } else {
-                // Some tools repeat the name in the cell: `gen=20.7`.
-                let value = cell.rsplit_once('=').map_or(cell, |(_, v)| v);
-                set(&mut run, h, crate::text::float(value.trim().as_bytes()));
-            }
-        }
         tally.accept(&[]);
-        runs.push(run);
+        runs.push(run_of(line, header.iter().map(String::as_str).zip(&record)));
     }
     Ok((runs, tally))
+}
+
+/// Runs of a table that was read from another form, e.g. Parquet.
+///
+/// # Errors
+/// No column is known.
+pub fn runs_of_table(table: &TextTable) -> Result<(Vec<Run>, Tally), Error> {
+    let header: Vec<String> = table.header.iter().map(|h| h.to_ascii_lowercase()).collect();
+    let mut tally = Tally::default();
+    check_header(&header, &mut tally)?;
+    let mut runs = Vec::new();
+    for (row, cells) in table.rows.iter().enumerate() {
+        tally.accept(&[]);
+        let cells = header.iter().map(String::as_str).zip(cells.iter().map(String::as_str));
+        runs.push(run_of(row as u64 + 1, cells));
+    }
+    Ok((runs, tally))
+}
+
+fn check_header(header: &[String], tally: &mut Tally) -> Result<(), Error> {
+    if !header.iter().any(|h| field(h).is_some()) {
+        return Err(Error::invalid(format!(
+            "no column of `{}` is known as clock, throughput, power, tokens or duration",
+            header.join(", ")
+        )));
+    }
+    for h in header {
+        if field(h).is_none() && !SAMPLES.contains(&h.as_str()) && !is_model(h) {
+            tally.warn(format!("column `{h}` is not used"));
+        }
+    }
+    Ok(())
+}
+
+fn run_of<'a>(line: u64, cells: impl Iterator<Item = (&'a str, &'a str)>) -> Run {
+    let mut run = Run { line, ..Run::default() };
+    for (h, cell) in cells {
+        if is_model(h) {
+            cell.clone_into(&mut run.model);
+        } else {
+            // Some tools repeat the name in the cell: `gen=20.7`.
+            let value = cell.rsplit_once('=').map_or(cell, |(_, v)| v);
+            set(&mut run, h, crate::text::float(value.trim().as_bytes()));
+        }
+    }
+    run
 }
 
 fn is_model(header: &str) -> bool {

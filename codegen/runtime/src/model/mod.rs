@@ -12,7 +12,7 @@ use crate::thermal_model::ThermalModel;
 /// Layout of this crate; a change breaks code that relies on the old one.
 pub const SCHEMA_VERSION: u32 = 1;
 /// BLAKE3 of the bundle that this crate was compiled from.
-pub const MODEL_DIGEST: &str = "e9f210a812e7cd7dba70834df038476ce5608732b62c2c26ec294ad9fef6a46e";
+pub const MODEL_DIGEST: &str = "ad52fdc00980f676a40f927d1219fb49ea73c86253c4ae1412c38394a4c20fee";
 /// Platform that the predictors were trained for.
 pub const PLATFORM: &str = "tiny";
 /// Inference engine.
@@ -23,6 +23,8 @@ pub const WEIGHT_FORMAT: &str = "q4";
 pub const POWER_DOMAIN: &str = "accel+mem";
 /// Where the training measurements came from.
 pub const SOURCE: &str = "drawn at random, for tests";
+/// Whether they came from a simulated device, not from hardware.
+pub const SIMULATED: bool = false;
 /// Whether power is predicted; without, all powers are zero.
 pub const HAS_POWER: bool = true;
 /// Whether accelerator power is predicted; without, it is zero.
@@ -34,7 +36,20 @@ pub const ACCEL_KHZ: [u32; 3] = [300000, 600000, 900000];
 /// Memory clocks in kHz, lowest first.
 pub const MEM_KHZ: [u32; 2] = [1000000, 2000000];
 /// Model of the shell temperature, if one was fitted.
-pub const THERMAL: Option<ThermalModel> = None;
+pub const THERMAL: Option<ThermalModel> = Some(ThermalModel {
+    intercept_uc: -250000,
+    history_q24: [
+        79892, 159783, 239675, 319566, 399458, 479349, 559241, 639132, 719024, 798915, 878807,
+        958698, 1038590, 1118481, 1198373, 1278264, 1358156, 1438047, 1517939, 1597830,
+    ],
+    power_uc_per_w: 125000,
+    time_uc_per_s: 0,
+    time_power_uc_per_ws: 31250,
+    time_history_q24: [
+        -163840, -147456, -131072, -114688, -98304, -81920, -65536, -49152, -32768, -16384, 0,
+        16384, 32768, 49152, 65536, 81920, 98304, 114688, 131072, 147456,
+    ],
+});
 /// Training range of every shape feature that a predictor reads.
 pub(crate) const RANGES: [Range; 7] = [
     Range { feature: Feature::Layers, min: 4, max: 64 },

@@ -1,0 +1,149 @@
+//! `compile-forest`: compiles a bundle into the device crate.
+
+mod dump;
+mod explain;
+mod failure;
+
+use std::fmt::Write as _;
+use std::io::{self, Write as _};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Parser;
+use enerinfer_artifacts::Bundle;
+use enerinfer_codegen::import::import_bundle;
+use enerinfer_codegen::{
+    DEFAULT_MAX_NODES, Options, check_destination, generate_capi_to, generate_to, sizes,
+};
+
+use failure::Failure;
+
+/// Compile the predictors of a bundle into the Rust crate `enerinfer-runtime`.
+#[derive(Parser)]
+#[command(
+    version,
+    after_help = "\
+Examples:
+  compile-forest out/orin/bundle.enerinfer --out enerinfer-runtime
+                                       compile
+  compile-forest out/orin/bundle.enerinfer --out enerinfer-runtime --explain
+                                       … and show what every pass did
+  compile-forest out/orin/bundle.enerinfer --out enerinfer-runtime --dump-ir ir
+                                       … and write the lowered forests to ir/peak.json etc.
+  compile-forest out/orin/bundle.enerinfer --out enerinfer-runtime --flash-budget 64
+                                       prune trees until the predictors fit 64 KiB
+  compile-forest out/orin/bundle.enerinfer --out enerinfer-runtime --capi enerinfer-runtime-capi
+                                       … and the crate of the C API
+  compile-forest forests.json --out enerinfer-runtime
+                                       compile forests of scikit-learn or LightGBM
+
+Exit codes: 0 done, 1 failed, 2 bad usage or bad input."
+)]
+struct Args {
+    /// The bundle that `train` wrote, or a `.json` file that names forests trained elsewhere
+    bundle: PathBuf,
+    /// Folder of the crate: new, empty, or a generated crate without changes, which is replaced
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+    /// Also write the crate of the C API; it refers to the crate in --out
+    #[arg(long, value_name = "DIR")]
+    capi: Option<PathBuf>,
+    /// Print what every pass did
+    #[arg(long)]
+    explain: bool,
+    /// Write the lowered forests as JSON, one file per predictor, to a folder of their own
+    #[arg(long, value_name = "DIR")]
+    dump_ir: Option<PathBuf>,
+    /// Flash that all predictors together may take on thumbv7em by estimate, in KiB; trees are
+    /// pruned to fit, without the training data: `train --flash-budget` does better
+    #[arg(long, value_name = "KIB", value_parser = clap::value_parser!(u64).range(1..=1 << 32))]
+    flash_budget: Option<u64>,
+    /// Refuse forests with more nodes
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_MAX_NODES)]
+    max_nodes: u64,
+}
+
+fn main() -> ExitCode {
+    let done = match Args::try_parse() {
+        Ok(args) => run(&args).and_then(|text| print(&text)),
+        // --help and --version are such "errors", and may be lost like any other output.
+        Err(e) if !e.use_stderr() => print(&e.render().to_string()),
+        Err(e) => e.exit(),
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            // Nothing is left to tell if stderr is gone too.
+            let _ = writeln!(io::stderr(), "error: {failure}");
+            failure.exit_code()
+        }
+    }
+}
+
+/// Writes to stdout. A reader that has read enough (`… | head`) is no failure.
+fn print(text: &str) -> Result<(), Failure> {
+    let mut stdout = io::stdout().lock();
+    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+        Err(e) if e.kind() != io::ErrorKind::BrokenPipe => {
+            Err(Failure::Failed(format!("cannot write to stdout: {e}")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Does the work, after everything that can be refused; returns what goes to stdout.
+fn run(args: &Args) -> Result<String, Failure> {
+    check_destination(&args.out)?;
+    if let Some(folder) = &args.capi {
+        check_destination(folder)?;
+    }
+    if let Some(folder) = &args.dump_ir {
+        dump::check(folder, &args.out)?;
+    }
+    let bundle = read(args)?;
+    let options =
+        Options { max_nodes: args.max_nodes, flash_budget: args.flash_budget.map(|kib| kib << 10) };
+    let lowered = generate_to(&bundle, &options, &args.out)?;
+    if let Some(folder) = &args.capi {
+        let runtime = std::path::absolute(&args.out)
+            .map_err(|e| Failure::Failed(format!("{}: {e}", args.out.display())))?;
+        generate_capi_to(&bundle, &runtime, folder)?;
+    }
+    if let Some(folder) = &args.dump_ir {
+        dump::write(&lowered, folder)?;
+    }
+    let mut text = if args.explain { explain::table(&lowered) } else { String::new() };
+    if let Some(pruning) = &lowered.pruning {
+        let _ = writeln!(text, "{pruning}.");
+    }
+    let total: u64 = sizes(&lowered).iter().map(|s| s.est_bytes).sum();
+    let _ = writeln!(
+        text,
+        "{}: {} predictors, about {:.1} KiB of flash on thumbv7em",
+        args.out.display(),
+        lowered.predictors.len(),
+        total as f64 / 1024.0
+    );
+    Ok(text)
+}
+
+fn read(args: &Args) -> Result<Bundle, Failure> {
+    let path = &args.bundle;
+    // What does not exist is left to `Bundle::read`; devices and pipes may never end.
+    if let Ok(metadata) = path.metadata() {
+        if metadata.is_dir() {
+            return Err(Failure::Input(format!(
+                "{}: is a folder; name the bundle file that `train` wrote, \
+                 e.g. out/orin/bundle.enerinfer",
+                path.display()
+            )));
+        }
+        if !metadata.is_file() {
+            return Err(Failure::Input(format!("{}: is not a regular file", path.display())));
+        }
+    }
+    if path.extension().is_some_and(|extension| extension == "json") {
+        return import_bundle(path).map_err(|e| Failure::Input(failure::with_causes(&e)));
+    }
+    Bundle::read(path).map_err(|e| Failure::Input(failure::with_causes(&e)))
+}

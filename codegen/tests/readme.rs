@@ -1,0 +1,102 @@
+//! What the README of a generated crate promises, by what its bundle holds.
+
+#![allow(clippy::unwrap_used)] // a test's way to fail
+
+mod common;
+
+use enerinfer_artifacts::{Accuracy, Bundle};
+use enerinfer_codegen::{Options, generate};
+
+fn file(bundle: &Bundle, name: &str) -> String {
+    let files = generate(bundle, &Options::default()).unwrap().files;
+    String::from_utf8(files[name].clone()).unwrap()
+}
+
+fn readme(bundle: &Bundle) -> String {
+    file(bundle, "README.md")
+}
+
+fn simulated() -> Bundle {
+    let mut bundle = common::tiny_bundle();
+    bundle.platform.source = "simulated:tiny".to_owned();
+    bundle.accuracy.push(Accuracy { what: "throughput".to_owned(), mape_percent: 3.0 });
+    bundle
+}
+
+#[test]
+fn simulated_data_are_labelled_at_the_top_and_at_the_accuracy() {
+    let bundle = simulated();
+    let text = readme(&bundle);
+    let (top, rest) = text.split_once("```").unwrap();
+    assert!(top.contains("SIMULATED") && top.contains("simulated:tiny"), "{top}");
+    let accuracy = rest.split("## Accuracy").nth(1).unwrap().split("\n## ").next().unwrap();
+    assert!(accuracy.contains("SIMULATED"), "{accuracy}");
+    assert!(file(&bundle, "src/model/mod.rs").contains("pub const SIMULATED: bool = true;"));
+}
+
+#[test]
+fn texts_of_the_bundle_stay_texts() {
+    let mut bundle = simulated();
+    let hostile = "a\n# b <script> `c` | [d](e) \\".to_owned();
+    let p = &mut bundle.platform;
+    for field in [&mut p.name, &mut p.engine, &mut p.weight_format, &mut p.power_domain] {
+        field.clone_from(&hostile);
+    }
+    p.source = format!("simulated:{hostile}");
+    let text = readme(&bundle);
+    let told = text.split("## Regenerate").next().unwrap();
+    let quoted = "a \\# b \\<script\\> \\`c\\` \\| \\[d\\](e) \\\\";
+    assert_eq!(told.matches(quoted).count(), 7, "{told}");
+    assert!(!told.contains("\n# b") && !told.contains(" <script>"), "{told}");
+}
+
+#[test]
+fn measured_data_are_not() {
+    let mut bundle = simulated();
+    bundle.platform.source = "measured:power meter".to_owned();
+    assert!(!readme(&bundle).contains("SIMULATED"));
+    assert!(file(&bundle, "src/model/mod.rs").contains("pub const SIMULATED: bool = false;"));
+}
+
+#[test]
+fn without_watts_neither_power_nor_efficiency_is_promised() {
+    let mut bundle = common::tiny_bundle();
+    let promise = |text: &str| {
+        let intro = text.split("```").next().unwrap().to_lowercase();
+        intro.contains("power") || intro.contains("efficien")
+    };
+    assert!(promise(&readme(&bundle)));
+    bundle.predictors.truncate(2); // peak and scale
+    let text = readme(&bundle);
+    assert!(!promise(&text), "{text}");
+    assert!(!text.contains("Power is in"), "{text}");
+    assert!(text.contains("`model::HAS_POWER` is false"), "{text}");
+    assert!(text.contains("`model::HAS_ACCEL_POWER` is false"), "{text}");
+}
+
+#[test]
+fn controllers_are_mentioned_in_readme_and_changelog() {
+    let bundle = common::tiny_bundle();
+    for name in ["README.md", "CHANGELOG.md"] {
+        let text = file(&bundle, name);
+        for module in ["energy", "thermal", "coordinator", "votes", "hal", "driver"] {
+            assert!(text.contains(&format!("`{module}`")), "{name}: {module}");
+        }
+    }
+}
+
+#[test]
+fn a_missing_thermal_model_is_said() {
+    let mut bundle = common::tiny_bundle();
+    assert!(bundle.thermal.is_some());
+    assert!(!readme(&bundle).contains("No thermal model"));
+    bundle.thermal = None;
+    assert!(readme(&bundle).contains("No thermal model was fitted"));
+}
+
+#[test]
+fn regenerating_starts_where_train_was_run() {
+    let text = readme(&common::tiny_bundle());
+    let line = "compile-forest out/tiny/bundle.enerinfer --out out/tiny/enerinfer-runtime\n";
+    assert!(text.contains(line), "{text}");
+}

@@ -1,0 +1,140 @@
+//! The command as its users meet it: outputs, exit codes, messages.
+#![allow(clippy::unwrap_used)] // a test's way to fail
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn data(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../telemetry/tests/data").join(path)
+}
+
+fn measure(args: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_measure")).args(args).output().unwrap()
+}
+
+/// stdout of a command that must succeed.
+fn ok(args: &[&str]) -> String {
+    let out = measure(args);
+    let stderr = String::from_utf8_lossy(&out.stderr).into_owned();
+    assert!(out.status.success(), "{args:?}: {stderr}");
+    String::from_utf8(out.stdout).unwrap()
+}
+
+/// stderr of a command that must fail with `code`.
+fn fails(code: i32, args: &[&str]) -> String {
+    let out = measure(args);
+    assert_eq!(out.status.code(), Some(code), "{args:?}");
+    String::from_utf8(out.stderr).unwrap()
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
+
+#[test]
+fn every_verb_has_help_with_an_example() {
+    for verb in ["read", "fuse", "import", "simulate", "hydra"] {
+        assert!(ok(&[verb, "--help"]).contains("measure "), "{verb}");
+        assert!(ok(&[verb, "--help"]).contains("Example"), "{verb}");
+    }
+    fails(2, &["no-such-verb"]);
+}
+
+#[test]
+fn logs_of_every_format_are_read() {
+    for log in [
+        "cases/tegrastats/thor_jp7_nosudo.log",
+        "cases/tegrastats/tx2_jp4.log",
+        "cases/nvml/smi_units.csv",
+        "cases/nvml/energy_counter_wrap.csv",
+        "cases/nvml/nominal_interval.json",
+    ] {
+        let table = ok(&["read", text(&data(log)), "--tz", "UTC"]);
+        assert!(table.starts_with("line,time_utc_ns,time_printed_ns,"), "{log}");
+        assert!(table.lines().count() > 2, "{log}");
+        assert!(!table.contains("inf") && !table.contains("NaN"), "{log}");
+    }
+    fails(2, &["read", text(&data("cases/tegrastats/tx2_jp4.log")), "--tz", "Boston"]);
+    fails(1, &["read", "no-such-file"]);
+}
+
+#[test]
+fn fusion_infers_the_zone_and_mode_hydra_equals_the_original() {
+    let folder = data("hydra/orin/results_llamacpp_orin");
+    let (info, log) =
+        (folder.join("INFO_Qwen2.5-1.5B_Q4_K_M_.csv"), folder.join("TGS_Qwen2.5-1.5B_Q4_K_M_.csv"));
+    let pair = ["fuse", "--prompts", text(&info), "--log", text(&log)];
+    let records = ok(&pair);
+    assert_eq!(records.lines().count(), 1 + 3 * 5);
+    assert!(records.contains("sum:VDD_GPU_SOC+VDD_CPU_CV+VIN_SYS_5V0"));
+    let out = measure(&pair);
+    assert!(String::from_utf8_lossy(&out.stderr).contains("zone of the log: -04:00 (inferred"));
+    // The zone that is right in winter only.
+    let wrong = fails(2, &[&pair[..], &["--tz", "-05:00"]].concat());
+    assert!(wrong.contains("none of the") && wrong.contains("zone (-05:00)"), "{wrong}");
+    let target = tempfile::tempdir().unwrap();
+    let unified = target.path().join("UNIFIED.csv");
+    let hydra = ["--mode", "hydra", "--platform", "orin", "--out", text(&unified)];
+    ok(&[&pair[..], &hydra].concat());
+    let expected = std::fs::read(folder.join("UNIFIED_Qwen2.5-1.5B_Q4_K_M_.csv")).unwrap();
+    assert!(std::fs::read(&unified).unwrap() == expected);
+}
+
+#[test]
+fn imported_and_simulated_tables_read_back() {
+    let target = tempfile::tempdir().unwrap();
+    let table = target.path().join("m.csv");
+    let shapes = target.path().join("shapes.csv");
+    std::fs::write(
+        &shapes,
+        "model,layers,hidden,heads,kv_heads,ffn,vocab,tied\n\
+         qwen2.5-1.5b-q4_k_m,28,1536,12,2,8960,151936,true\n",
+    )
+    .unwrap();
+    let sweep = data("published/orin_nano_qwen15b_emc_decode.csv");
+    let import = ["import", text(&sweep), "--platform", "orin-nano", "--format", "q4_k_m"];
+    assert!(fails(2, &import).contains("shape of model `qwen2.5-1.5b-q4_k_m`"));
+    ok(&[&import[..], &["--shapes", text(&shapes), "--out", text(&table)]].concat());
+    let (read, _) = enerinfer_datasets::MeasurementTable::read(&table, "orin-nano").unwrap();
+    assert_eq!((read.models.len(), read.rows.len()), (1, 4));
+    ok(&["simulate", "--platform", "orin", "--models", "5", "--out", text(&table)]);
+    let (read, _) = enerinfer_datasets::MeasurementTable::read(&table, "orin").unwrap();
+    assert!(!read.models.is_empty());
+    fails(2, &["simulate", "--platform", "no-such-device"]);
+    fails(2, &[&import[..4], &["--format", "q9"]].concat());
+}
+
+#[test]
+fn hydra_tables_equal_and_an_incomplete_corpus_does_not_pass() {
+    let corpus = data("hydra/corpus");
+    let target = tempfile::tempdir().unwrap();
+    ok(&["hydra", "tables", text(&corpus), "--out", text(target.path())]);
+    for entry in std::fs::read_dir(corpus.join("expected/tables")).unwrap() {
+        let expected = entry.unwrap().path();
+        let ours = target.path().join(expected.file_name().unwrap());
+        assert_eq!(std::fs::read(ours).unwrap(), std::fs::read(&expected).unwrap());
+    }
+    ok(&["hydra", "figures", text(&corpus), "--out", text(target.path())]);
+    assert!(target.path().join("fig7.svg").exists());
+    let out = measure(&["hydra", "check", text(&corpus)]);
+    assert_eq!(out.status.code(), Some(1));
+    let checks = String::from_utf8_lossy(&out.stdout).into_owned();
+    assert!(checks.contains("FAIL     UNIFIED files: 109 of 286"), "{checks}");
+    assert!(checks.contains("SKIPPED  SHA-256"), "{checks}");
+    assert_eq!(checks.lines().filter(|l| l.starts_with("PASS")).count(), 9, "{checks}");
+    fails(2, &["hydra", "tables", text(target.path())]);
+}
+
+#[test]
+fn a_corpus_becomes_partitioned_parquet() {
+    let target = tempfile::tempdir().unwrap();
+    let (corpus, fleet) = (target.path().join("corpus"), target.path().join("fleet"));
+    let size = ["--prompts", "2", "--time-scale", "0.02", "--files", "2"];
+    ok(&[&["hydra", "generate", text(&corpus)], &size[..]].concat());
+    ok(&["fuse", "--corpus", text(&corpus), "--parquet", text(&fleet)]);
+    let file = fleet.join(
+        "platform=xavier/backend=hf/model=Llama-3.2-1B/format=torch.bfloat16/sweep=main/part-0.parquet",
+    );
+    let table = enerinfer_telemetry::parquet::read_table(&file).unwrap();
+    assert_eq!(table.rows.len(), 2 * 3);
+}

@@ -1,0 +1,63 @@
+//! The paper's inputs against the derived ones.
+
+use enerinfer_artifacts::record::Record;
+
+use crate::document::{Cell, Figure, Part, Section, Table};
+use crate::svg::{Row, draw_rows};
+
+/// Both sets of inputs, per target.
+pub(super) fn section(record: &Record) -> Option<Section> {
+    let scores = &record.details.feature_sets;
+    if scores.is_empty() {
+        return None;
+    }
+    let rows: Vec<Row> = scores
+        .iter()
+        .flat_map(|s| {
+            let target = s.target.name();
+            [
+                ("derived", s.derived_cv_mape_percent, true),
+                ("paper", s.paper_cv_mape_percent, false),
+            ]
+            .into_iter()
+            .filter_map(move |(set, value, chosen)| {
+                let value = value.filter(|v| v.is_finite())?;
+                Some(Row { name: format!("{target}, {set}"), value, chosen })
+            })
+        })
+        .collect();
+    let caption = "Cross-validated error by set of inputs".to_owned();
+    Some(Section {
+        id: "feature-sets",
+        title: "Sets of inputs",
+        lead: "The same learner and hyper-parameters with the paper's inputs and with derived \
+               ones (second colour): the shorter bar is the better set."
+            .to_owned(),
+        parts: vec![Part::Figures(vec![Figure {
+            id: "feature_sets".to_owned(),
+            picture: draw_rows(caption.clone(), "CV MAPE, %", 2, &rows),
+            table: Table {
+                id: "feature_sets".to_owned(),
+                caption: caption.clone(),
+                columns: vec![
+                    "Target",
+                    "Family",
+                    "Paper's inputs, CV MAPE, %",
+                    "Derived inputs, CV MAPE, %",
+                ],
+                rows: scores
+                    .iter()
+                    .map(|s| {
+                        vec![
+                            Cell::text(s.target.name()),
+                            Cell::text(&s.family),
+                            Cell::Number(s.paper_cv_mape_percent, 2),
+                            Cell::Number(s.derived_cv_mape_percent, 2),
+                        ]
+                    })
+                    .collect(),
+            },
+            caption,
+        }])],
+    })
+}
