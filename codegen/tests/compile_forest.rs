@@ -111,7 +111,7 @@ fn every_error_of_the_library_names_each_cause_once() {
 
     let io = enerinfer_codegen::CodegenError::Io {
         path: "x".into(),
-        source: std::io::Error::from_raw_os_error(2),
+        reason: std::io::Error::from_raw_os_error(2),
     };
     let source = io.source().unwrap().to_string();
     assert!(!io.to_string().contains(&source), "{io}: {source}");

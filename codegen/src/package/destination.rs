@@ -43,7 +43,7 @@ pub fn check_destination(dir: &Path) -> Result<(), CodegenError> {
         Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
             return check_above(dir);
         }
-        Err(source) => return Err(CodegenError::Io { path: dir.clone(), source }),
+        Err(reason) => return Err(CodegenError::Io { path: dir.clone(), reason }),
     };
     if kind.is_symlink() {
         return Err(not_a_folder(dir, "a symbolic link"));
@@ -83,7 +83,7 @@ fn check_above(dir: &Path) -> Result<(), CodegenError> {
             Ok(metadata) if metadata.is_dir() => return Ok(()),
             Ok(_) => return Err(not_a_folder(above, "a file")),
             Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {}
-            Err(source) => return Err(CodegenError::Io { path: above.to_owned(), source }),
+            Err(reason) => return Err(CodegenError::Io { path: above.to_owned(), reason }),
         }
     }
     Ok(())
