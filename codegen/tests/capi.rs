@@ -27,7 +27,7 @@ fn token_callback_runs_and_predicts_what_the_interpreter_does() {
     common::cargo(&capi, &["clippy", "--release"]);
     common::cargo(&capi, &["build", "--release"]);
 
-    let library = Path::new(env!("CARGO_TARGET_TMPDIR")).join("generated/release/libenerinfer.a");
+    let library = capi.join("target/release/libenerinfer.a");
     let compiled = Command::new("gcc")
         .args(["-std=c11", "-Wall", "-Wextra", "-Werror", "-Iinclude", "-o", "example"])
         .arg("examples/token_callback.c")

@@ -165,7 +165,13 @@ fn civil_date_time(seconds: i64) -> Option<DateTime> {
 }
 
 /// Seconds of a civil time as if UTC; `None` if there is no such date or time of day.
+/// Seconds of a civil time as if it were UTC; `None` if there is no such time, or if its
+/// nanoseconds would not fit 64 bits.
 fn civil_seconds(y: i16, mo: i8, d: i8, h: i8, mi: i8, s: i8) -> Option<i64> {
+    // A log from outside these years has a damaged date.
+    if !(1900..=2200).contains(&y) {
+        return None;
+    }
     let dt = DateTime::new(y, mo, d, h, mi, s, 0).ok()?;
     Some(Offset::UTC.to_timestamp(dt).ok()?.as_second())
 }
