@@ -50,35 +50,13 @@ pub enum ImportError {
     Artifact(#[from] enerinfer_artifacts::Error),
 }
 
-/// Every feature of the schema.
-const FEATURES: [Feature; 18] = [
-    Feature::Layers,
-    Feature::Hidden,
-    Feature::Heads,
-    Feature::KvHeads,
-    Feature::Ffn,
-    Feature::Vocab,
-    Feature::TotalParamsK,
-    Feature::AccelKhz,
-    Feature::MemKhz,
-    Feature::ReadParamsK,
-    Feature::LmHeadParamsK,
-    Feature::FfnParamsK,
-    Feature::AttnParamsK,
-    Feature::KvWidth,
-    Feature::QWidth,
-    Feature::Experts,
-    Feature::ActiveExperts,
-    Feature::HeadDim,
-];
-
 /// Features by their names.
 fn features<'a>(names: impl Iterator<Item = &'a str>) -> Result<Vec<Feature>, ImportError> {
     names
         .map(|name| {
-            FEATURES.into_iter().find(|f| f.name() == name).ok_or_else(|| ImportError::Feature {
+            Feature::from_name(name).ok_or_else(|| ImportError::Feature {
                 name: name.to_owned(),
-                known: FEATURES.map(Feature::name).join(", "),
+                known: Feature::ALL.map(Feature::name).join(", "),
             })
         })
         .collect()
