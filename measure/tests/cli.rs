@@ -196,3 +196,31 @@ fn refused_lines_are_named_with_their_reason_up_to_a_bound() {
     }
     assert!(!said.contains("line 102:") && said.contains("… and 50 more"), "{said}");
 }
+
+/// Says loudly when it is skipped; `telemetry/checks/duckdb.sh` installs DuckDB and is the proof.
+#[test]
+fn another_engine_reads_the_partitions() {
+    let python = std::env::var("ENERINFER_PYTHON").unwrap_or_else(|_| "python3".to_owned());
+    let found = Command::new(&python).args(["-c", "import duckdb"]).output();
+    if !found.is_ok_and(|o| o.status.success()) {
+        eprintln!("SKIPPED: {python} has no duckdb: run telemetry/checks/duckdb.sh");
+        return;
+    }
+    let target = tempfile::tempdir().unwrap();
+    let [corpus, fleet, csv] = ["corpus", "fleet", "csv"].map(|n| target.path().join(n));
+    let size = ["--prompts", "2", "--time-scale", "0.02", "--files", "2"];
+    ok(&[&["hydra", "generate", text(&corpus)], &size[..]].concat());
+    ok(&["fuse", "--corpus", text(&corpus), "--parquet", text(&fleet)]);
+    std::fs::create_dir(&csv).unwrap();
+    let infos = enerinfer_telemetry::hydra::corpus::layout_files(&corpus, "INFO_").unwrap();
+    for (i, (_, info)) in infos.iter().enumerate() {
+        let name = info.file_name().unwrap().to_str().unwrap();
+        let log = info.with_file_name(name.replacen("INFO_", "TGS_", 1));
+        let out = csv.join(format!("{i}.csv"));
+        ok(&["fuse", "--prompts", text(info), "--log", text(&log), "--out", text(&out)]);
+    }
+    let script = data("../../checks/duckdb_reads.py");
+    let compared = Command::new(&python).arg(script).args([&fleet, &csv]).output().unwrap();
+    let said = String::from_utf8_lossy(&compared.stderr);
+    assert!(compared.status.success(), "{said}");
+}
