@@ -224,3 +224,18 @@ fn another_engine_reads_the_partitions() {
     let said = String::from_utf8_lossy(&compared.stderr);
     assert!(compared.status.success(), "{said}");
 }
+
+#[test]
+fn a_file_that_is_not_there_fails_alike_in_every_verb() {
+    let no = "no-such-file";
+    for args in [
+        &["read", no][..],
+        &["fuse", "--prompts", no, "--log", no],
+        &["import", no, "--platform", "orin", "--format", "f16"],
+        &["fit-length", no],
+        &["shape", no],
+        &["hydra", "quality", no],
+    ] {
+        assert!(fails(1, args).contains(no), "{args:?}");
+    }
+}

@@ -4,6 +4,7 @@
 #
 # usage: against_pandas.sh [FILES] [PROMPTS]       (files and prompts per file of the 1x corpus)
 #
+# ENERINFER_MEASURE names a command built elsewhere; else the release build is made and used.
 # Exit code 3: python3, pip, the package registry or GNU time is missing; then nothing was measured.
 set -eu
 
@@ -20,8 +21,12 @@ if ! "$cache/bin/python" -c 'import pandas' 2>/dev/null; then
     python3 -m venv "$cache" || missing "python3 with venv"
     "$cache/bin/pip" install --quiet pandas || missing "pip install pandas"
 fi
-(cd "$here/../.." && cargo build --release --locked --package enerinfer-measure)
-measure=${CARGO_TARGET_DIR:-$here/../../target}/release/measure
+if [ -n "${ENERINFER_MEASURE:-}" ]; then
+    measure=$ENERINFER_MEASURE
+else
+    (cd "$here/../.." && cargo build --release --locked --package enerinfer-measure)
+    measure=${CARGO_TARGET_DIR:-$here/../../target}/release/measure
+fi
 
 # Runs a command and prints its figures; its CPU time, s, stays in $cpu.
 timed() {
