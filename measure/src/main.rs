@@ -1,6 +1,7 @@
 //! `measure`: measurement tables from simulated devices, logs and Hydra's corpus.
 
 mod failure;
+mod fit_length;
 mod fuse;
 mod hydra;
 mod import;
@@ -18,6 +19,7 @@ Examples:
   measure read tegrastats.log --tz America/New_York --out samples.csv
   measure fuse --prompts INFO_m_F16_.csv --log TGS_m_F16_.csv
   measure import sweep.csv --platform orin-nano --format q4_k_m --out measurements.csv
+  measure fit-length runs.csv --out lengths.csv
   measure simulate --platform orin --out measurements.csv
   measure shape model.gguf
   measure hydra check corpus/
@@ -39,6 +41,8 @@ enum Verb {
     Fuse(fuse::Args),
     /// Makes a measurement table of benchmark results
     Import(import::Args),
+    /// Fits time over length, prefill and decode apart
+    FitLength(fit_length::Args),
     /// Makes a measurement table of a simulated device
     Simulate(simulate::Args),
     /// Reads the shape of a model from a GGUF file or a config.json
@@ -53,6 +57,7 @@ fn main() -> ExitCode {
         Verb::Read(a) => read::run(&a),
         Verb::Fuse(a) => fuse::run(&a),
         Verb::Import(a) => import::run(&a),
+        Verb::FitLength(a) => fit_length::run(&a),
         Verb::Simulate(a) => simulate::run(&a),
         Verb::Shape(a) => shape::run(&a),
         Verb::Hydra(v) => hydra::run(&v),

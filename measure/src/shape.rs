@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use enerinfer_datasets::{describe, read_shape};
+use enerinfer_datasets::{ShapeFault, describe, read_shape};
 
 use crate::failure::Failure;
 use crate::output;
@@ -19,7 +19,10 @@ pub(crate) struct Args {
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     for file in &args.files {
-        let read = read_shape(file).map_err(|e| Failure::input(e.to_string()))?;
+        let read = read_shape(file).map_err(|e| match e.fault() {
+            ShapeFault::Io(_) => Failure::Failed(e.to_string()),
+            _ => Failure::input(e.to_string()),
+        })?;
         output::stdout(format!("{}\n", describe(&read)).as_bytes())?;
     }
     Ok(())

@@ -33,7 +33,7 @@ fn text(path: &Path) -> &str {
 
 #[test]
 fn every_verb_has_help_with_an_example() {
-    for verb in ["read", "fuse", "import", "simulate", "hydra"] {
+    for verb in ["read", "fuse", "import", "fit-length", "simulate", "shape", "hydra"] {
         assert!(ok(&[verb, "--help"]).contains("measure "), "{verb}");
         assert!(ok(&[verb, "--help"]).contains("Example"), "{verb}");
     }
@@ -137,4 +137,105 @@ fn a_corpus_becomes_partitioned_parquet() {
     );
     let table = enerinfer_telemetry::parquet::read_table(&file).unwrap();
     assert_eq!(table.rows.len(), 2 * 3);
+}
+
+#[test]
+fn a_length_sweep_gives_prefill_and_decode_apart() {
+    let target = tempfile::tempdir().unwrap();
+    let runs = target.path().join("runs.csv");
+    let header = "model,accel_mhz,mem_mhz,prompt_tokens,prefill_s,output_tokens,decode_s\n";
+    let mut table = header.to_owned();
+    // Two operating points with a line each: taken together they would be no line.
+    for (mhz, factor) in [(300, 2.0), (600, 1.0)] {
+        for n in [100.0, 200.0, 400.0] {
+            let (prefill, decode) = (0.5 + factor * 0.001 * n, 0.25 + factor * 0.125 * n);
+            table.push_str(&format!("m,{mhz},2000,{n},{prefill},{n},{decode}\n"));
+        }
+    }
+    std::fs::write(&runs, &table).unwrap();
+    let fits = ok(&["fit-length", text(&runs)]);
+    let rows: Vec<Vec<&str>> = fits.lines().skip(1).map(|l| l.split(',').collect()).collect();
+    let expected = [
+        ("300", "prefill", 0.5, 0.002),
+        ("300", "decode", 0.25, 0.25),
+        ("600", "prefill", 0.5, 0.001),
+        ("600", "decode", 0.25, 0.125),
+    ];
+    assert_eq!(rows.len(), expected.len(), "{fits}");
+    for (row, (mhz, phase, base, slope)) in rows.iter().zip(expected) {
+        assert_eq!((row[1], row[3], row[7]), (mhz, phase, "3"));
+        assert!((row[4].parse::<f64>().unwrap() - base).abs() < 1e-9, "{fits}");
+        assert!((row[5].parse::<f64>().unwrap() - slope).abs() < 1e-9, "{fits}");
+    }
+    // One length says nothing about the others.
+    std::fs::write(&runs, format!("{header}{}", "m,300,2000,100,1,100,2\n".repeat(4))).unwrap();
+    assert!(fails(2, &["fit-length", text(&runs)]).contains("not fitted: m at 300/2000 MHz"));
+    fails(1, &["fit-length", "no-such-file"]);
+}
+
+#[test]
+fn refused_lines_are_named_with_their_reason_up_to_a_bound() {
+    let target = tempfile::tempdir().unwrap();
+    let log = target.path().join("damaged.log");
+    let good = std::fs::read_to_string(data("cases/tegrastats/tx2_jp4.log")).unwrap();
+    let first = good.lines().next().unwrap();
+    std::fs::write(&log, format!("{first}\n{}", "damage\n".repeat(150))).unwrap();
+    let report = target.path().join("report.json");
+    let out = measure(&["read", text(&log), "--tz", "UTC", "--report", text(&report)]);
+    assert!(out.status.success());
+    let said = String::from_utf8(out.stderr).unwrap();
+    assert!(said.contains("1 accepted") && said.contains("150 refused"), "{said}");
+    let json = std::fs::read_to_string(&report).unwrap();
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let reasons = json["refusals"].as_object().unwrap();
+    assert_eq!(reasons.values().filter_map(|n| n.as_u64()).sum::<u64>(), 150, "{json}");
+    let reason = reasons.keys().next().unwrap();
+    assert!(said.contains(&format!("{:>8}  {reason}", 150)), "{said}");
+    for line in 2..=101 {
+        assert!(said.contains(&format!("  line {line}: {reason}: \"damage\"")), "{line}: {said}");
+    }
+    assert!(!said.contains("line 102:") && said.contains("… and 50 more"), "{said}");
+}
+
+/// Says loudly when it is skipped; `telemetry/checks/duckdb.sh` installs DuckDB and is the proof.
+#[test]
+fn another_engine_reads_the_partitions() {
+    let python = std::env::var("ENERINFER_PYTHON").unwrap_or_else(|_| "python3".to_owned());
+    let found = Command::new(&python).args(["-c", "import duckdb"]).output();
+    if !found.is_ok_and(|o| o.status.success()) {
+        eprintln!("SKIPPED: {python} has no duckdb: run telemetry/checks/duckdb.sh");
+        return;
+    }
+    let target = tempfile::tempdir().unwrap();
+    let [corpus, fleet, csv] = ["corpus", "fleet", "csv"].map(|n| target.path().join(n));
+    let size = ["--prompts", "2", "--time-scale", "0.02", "--files", "2"];
+    ok(&[&["hydra", "generate", text(&corpus)], &size[..]].concat());
+    ok(&["fuse", "--corpus", text(&corpus), "--parquet", text(&fleet)]);
+    std::fs::create_dir(&csv).unwrap();
+    let infos = enerinfer_telemetry::hydra::corpus::layout_files(&corpus, "INFO_").unwrap();
+    for (i, (_, info)) in infos.iter().enumerate() {
+        let name = info.file_name().unwrap().to_str().unwrap();
+        let log = info.with_file_name(name.replacen("INFO_", "TGS_", 1));
+        let out = csv.join(format!("{i}.csv"));
+        ok(&["fuse", "--prompts", text(info), "--log", text(&log), "--out", text(&out)]);
+    }
+    let script = data("../../checks/duckdb_reads.py");
+    let compared = Command::new(&python).arg(script).args([&fleet, &csv]).output().unwrap();
+    let said = String::from_utf8_lossy(&compared.stderr);
+    assert!(compared.status.success(), "{said}");
+}
+
+#[test]
+fn a_file_that_is_not_there_fails_alike_in_every_verb() {
+    let no = "no-such-file";
+    for args in [
+        &["read", no][..],
+        &["fuse", "--prompts", no, "--log", no],
+        &["import", no, "--platform", "orin", "--format", "f16"],
+        &["fit-length", no],
+        &["shape", no],
+        &["hydra", "quality", no],
+    ] {
+        assert!(fails(1, args).contains(no), "{args:?}");
+    }
 }
