@@ -34,7 +34,7 @@ pub(crate) struct Source {
     /// Format of the log; recognised if absent
     #[arg(long, value_enum)]
     format: Option<Format>,
-    /// What the columns of a CSV are: channel=column[:unit],…; time=column[:s|ms|us|ns]
+    /// What the columns of a CSV are: `channel=column[:unit],…; time=column[:s|ms|us|ns]`
     #[arg(long, value_name = "MAP")]
     columns: Option<String>,
     /// Rows of this GPU only (index or UUID)

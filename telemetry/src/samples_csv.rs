@@ -51,7 +51,7 @@ pub fn write(
     out.flush().map_err(fail)
 }
 
-/// [`write`] to a file, which appears when it is complete.
+/// [`write()`] to a file, which appears when it is complete.
 ///
 /// # Errors
 /// Reading or writing fails.

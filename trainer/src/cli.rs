@@ -56,7 +56,7 @@ pub struct TrainArgs {
     /// Train on this measurement table (CSV) instead of the simulated device
     #[arg(long, value_name = "FILE")]
     pub measurements: Option<PathBuf>,
-    /// Output folder [default: out/<platform>]
+    /// Output folder [default: out/NAME]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
     /// Seed of everything random
