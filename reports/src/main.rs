@@ -136,6 +136,7 @@ fn render(
     baseline: Option<&Path>,
     policy: Option<&Path>,
 ) -> Result<(), Failure> {
+    let inputs = [Some(report), baseline, policy];
     let record = read(report)?;
     let baseline = baseline.map(read).transpose()?;
     let policy = policy.map(read_policy).transpose()?.unwrap_or_default();
@@ -147,6 +148,9 @@ fn render(
         ),
     };
     let checks = enerinfer_reports::check(&policy, &record, baseline.as_ref()).map_err(bad)?;
+    for name in ["report.html", "report.md", "junit.xml"] {
+        keep_inputs(&out.join(name), inputs.iter().copied().flatten())?;
+    }
     write(&out.join("report.html"), &html)?;
     write(&out.join("report.md"), &markdown)?;
     write(&out.join("junit.xml"), &enerinfer_reports::junit(&record, &checks))?;
@@ -159,12 +163,32 @@ fn render(
     print(&format!("{}\n", plain(&out.join("report.html").to_string_lossy())))
 }
 
+/// Refuses to write to a file that is read.
+fn keep_inputs<'a>(
+    output: &Path,
+    mut inputs: impl Iterator<Item = &'a Path>,
+) -> Result<(), Failure> {
+    // What does not exist yet is nobody's input.
+    let Ok(output) = output.canonicalize() else { return Ok(()) };
+    match inputs.find(|input| input.canonicalize().is_ok_and(|input| input == output)) {
+        None => Ok(()),
+        Some(input) => Err(Failure::BadInput(anyhow::anyhow!(
+            "{}: is read and would be overwritten; name another output",
+            input.display()
+        ))),
+    }
+}
+
 fn gate(
     report: &Path,
     policy: &Path,
     baseline: Option<&Path>,
     junit: Option<&Path>,
 ) -> Result<(), Failure> {
+    let inputs = [Some(report), Some(policy), baseline];
+    if let Some(path) = junit {
+        keep_inputs(path, inputs.into_iter().flatten())?;
+    }
     let policy = read_policy(policy)?;
     let record = read(report)?;
     let baseline = baseline.map(read).transpose()?;

@@ -235,3 +235,25 @@ fn messages_carry_no_control_characters() {
     let output = report(&["compare", &record, &record]);
     assert!(!stdout(&output).contains('\u{1b}'));
 }
+
+#[test]
+fn nothing_that_is_read_is_overwritten() {
+    let (folder, record) = file("report.md", RECORD);
+    let at = folder.path().to_str().unwrap();
+    let policy = folder.path().join("p.toml");
+    fs::write(&policy, "[[gate]]\nmetric = \"power_mape_percent\"\nmax = 50.0\n").unwrap();
+    let policy = policy.to_str().unwrap();
+    let before = files(folder.path());
+    for args in [
+        &["render", &record, "--out", at][..],
+        &["gate", &record, "--policy", policy, "--junit", &record],
+        &["gate", &record, "--policy", policy, "--junit", policy],
+        &["gate", &record, "--policy", policy, "--baseline", &record, "--junit", &record],
+    ] {
+        let output = report(args);
+        assert_eq!(output.status.code(), Some(2), "{args:?}: {}", stderr(&output));
+        assert!(stderr(&output).contains("would be overwritten"), "{args:?}: {}", stderr(&output));
+    }
+    assert_eq!(files(folder.path()), before);
+    assert_eq!(fs::read_to_string(&record).unwrap(), RECORD);
+}

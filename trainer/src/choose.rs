@@ -2,11 +2,12 @@
 
 use std::fmt::Write as _;
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result};
 use enerinfer_datasets::{ChoiceModel, ChoiceTable};
 use enerinfer_hyperparam::{choose, pareto_front};
 
 use crate::cli::ChooseArgs;
+use crate::job::BadInput;
 
 /// Runs the verb and returns what goes to stdout.
 pub fn run(args: &ChooseArgs) -> Result<String> {
@@ -23,7 +24,12 @@ pub fn run(args: &ChooseArgs) -> Result<String> {
             if found.is_empty() {
                 let known: Vec<&str> =
                     table.models.iter().filter_map(|m| m.name.as_deref()).take(10).collect();
-                bail!("no model `{name}` in the table; it has {}", known.join(", "));
+                let known = match &known[..] {
+                    [] => "one model without a name".to_owned(),
+                    names => names.join(", "),
+                };
+                let file = args.measurements.display();
+                return Err(BadInput(format!("{file}: no model `{name}`; it has {known}")).into());
             }
             found
         }

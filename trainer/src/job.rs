@@ -121,7 +121,7 @@ fn open_journal(
         )
         .as_bytes(),
     );
-    let path = out.join("search.jsonl");
+    let path = out.join(JOURNAL);
     if !args.resume {
         return Ok(Journal::start(&path, &run)?);
     }
@@ -238,6 +238,8 @@ const FILES: [&str; 5] =
     ["measurements.csv", "bundle.enerinfer", "report.json", "report.md", "report.html"];
 /// The generated crate's folder.
 const CRATE: &str = "enerinfer-runtime";
+/// Every trial as it is scored.
+const JOURNAL: &str = "search.jsonl";
 /// Where outputs are written until all of them are complete.
 const STAGING: &str = ".partial";
 
@@ -264,6 +266,16 @@ fn check_output_folder(out: &Path, args: &TrainArgs) -> Result<()> {
         return bad(format!(
             "--out {}: the run would overwrite its own --measurements; choose another folder",
             out.display()
+        ));
+    }
+    // Every run starts with its journal: without one, the files are somebody's own.
+    if let Some(name) = FILES.iter().find(|name| out.join(name).exists())
+        && !out.join(JOURNAL).exists()
+    {
+        return bad(format!(
+            "{}: is not of an earlier run (the folder has no {JOURNAL}) and would be replaced; \
+             move it away, or choose another --out",
+            out.join(name).display()
         ));
     }
     Ok(check_destination(&out.join(CRATE))?)

@@ -8,7 +8,7 @@
 //! fold. A torn last line, which a kill may leave, is dropped; any other damage is an error.
 
 use std::collections::BTreeMap;
-use std::fs::File;
+use std::fs::{File, TryLockError};
 use std::io::{BufRead as _, BufReader, Seek as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -30,6 +30,15 @@ pub enum JournalError {
         path: PathBuf,
         /// The system's reason; part of the message, hence no `source()`, which would repeat it.
         reason: std::io::Error,
+    },
+    /// Another run is writing to the same folder.
+    #[error(
+        "{}: another run is using this output folder; wait for it, or choose another --out",
+        path.display()
+    )]
+    InUse {
+        /// The journal.
+        path: PathBuf,
     },
     /// There is nothing to resume.
     #[error("{}: no search to resume; run without --resume", path.display())]
@@ -95,7 +104,11 @@ impl Journal {
     /// Starts a journal, replacing an old one.
     pub fn start(path: &Path, run: &str) -> Result<Self, JournalError> {
         let io = |reason| JournalError::Io { path: path.to_owned(), reason };
-        let mut file = File::create(path).map_err(io)?;
+        let mut file =
+            File::options().write(true).create(true).truncate(false).open(path).map_err(io)?;
+        lock(&file, path)?;
+        // Emptied only now that no other run can be writing to it.
+        file.set_len(0).map_err(io)?;
         let header = Header { format: FORMAT, run: run.to_owned() };
         write_line(&mut file, &header).map_err(io)?;
         Ok(Journal { path: path.to_owned(), known: BTreeMap::new(), file: Mutex::new(file) })
@@ -111,6 +124,7 @@ impl Journal {
             }
             Err(e) => return Err(io(e)),
         };
+        lock(&file, path)?;
         let mut reader = BufReader::new(file);
         let mut known = BTreeMap::new();
         let mut whole = 0u64;
@@ -196,6 +210,15 @@ impl Journal {
     }
 }
 
+/// Keeps other runs out of the output folder for as long as the file is open.
+fn lock(file: &File, path: &Path) -> Result<(), JournalError> {
+    match file.try_lock() {
+        Ok(()) => Ok(()),
+        Err(TryLockError::WouldBlock) => Err(JournalError::InUse { path: path.to_owned() }),
+        Err(TryLockError::Error(reason)) => Err(JournalError::Io { path: path.to_owned(), reason }),
+    }
+}
+
 fn write_line(out: &mut impl std::io::Write, value: &impl Serialize) -> std::io::Result<()> {
     let mut text = serde_json::to_vec(value)?;
     text.push(b'\n');
@@ -237,6 +260,9 @@ mod tests {
         assert_eq!(known(2), None);
         assert_eq!(journal.known(Target::Scale, "random_forest", 0, 0), None);
         append(&journal, &[scored(2, Some(1.0))]);
+        for second in [Journal::start(&path, "run"), Journal::resume(&path, "run")] {
+            assert!(matches!(second, Err(JournalError::InUse { .. })), "one run per folder");
+        }
         drop(journal);
         assert!(std::fs::metadata(&path).unwrap().len() > whole as u64);
         assert_eq!(Journal::resume(&path, "run").unwrap().resumed(), 3);

@@ -289,6 +289,14 @@ fn outputs_never_replace_what_is_not_theirs() {
     assert_eq!(run.code, 2, "{}", run.stderr);
     assert_eq!(files(&folder.path().join("theirs")).len(), 1, "something was written");
 
+    let own = folder.path().join("own");
+    std::fs::create_dir(&own).unwrap();
+    std::fs::write(own.join("report.html"), "mine").unwrap();
+    let run = train(folder.path(), &[&SMALL[..], &["--out", "own"]].concat());
+    assert_eq!(run.code, 2, "{}", run.stderr);
+    assert!(run.stderr.contains("report.html"), "{}", run.stderr);
+    assert_eq!(files(&own)["report.html"], b"mine");
+
     std::fs::write(folder.path().join("measurements.csv"), include_str!("data/measured_small.csv"))
         .unwrap();
     let run = train(

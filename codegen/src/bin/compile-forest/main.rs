@@ -96,6 +96,16 @@ fn run(args: &Args) -> Result<String, Failure> {
     check_destination(&args.out)?;
     if let Some(folder) = &args.capi {
         check_destination(folder)?;
+        let absolute = |path: &std::path::Path| std::path::absolute(path).unwrap_or(path.into());
+        let (out, capi) = (absolute(&args.out), absolute(folder));
+        if out.starts_with(&capi) || capi.starts_with(&out) {
+            return Err(Failure::Input(format!(
+                "--capi {} and --out {}: one would replace the other; name two folders, neither \
+                 in the other",
+                folder.display(),
+                args.out.display()
+            )));
+        }
     }
     if let Some(folder) = &args.dump_ir {
         dump::check(folder, &args.out)?;
