@@ -458,6 +458,31 @@ impl Record {
                 models.len()
             )));
         }
+        let c = &self.combined;
+        let errors = self
+            .targets
+            .iter()
+            .flat_map(|t| [t.cv_mape_percent, t.cv_se_percent, t.heldout_mape_percent])
+            .chain([c.throughput_mape_percent])
+            .chain([c.power_mape_percent, c.efficiency_mape_percent].into_iter().flatten())
+            .chain(c.monolithic_mape_percent);
+        for error in errors {
+            if error < 0.0 {
+                return Err(Error::invalid(format!("a mean absolute error of {error} %")));
+            }
+        }
+        let taus = models.iter().flat_map(|m| [m.kendall_tau_b, m.kendall_tau_b_noiseless]);
+        let r = &self.ranking;
+        let means = [r.mean_tau_b, r.median_tau_b, r.p10_tau_b, r.mean_tau_b_noiseless];
+        if let Some(tau) = taus.chain(means).flatten().find(|tau| !(-1.0..=1.0).contains(tau)) {
+            return Err(Error::invalid(format!("a tau-b of {tau}; it lies from -1 to 1")));
+        }
+        if self.data.simulated != self.platform.source.starts_with("simulated:") {
+            return Err(Error::invalid(format!(
+                "`simulated` is {}, but the source is {:?}",
+                self.data.simulated, self.platform.source
+            )));
+        }
         let scatter = self.scatter.iter().map(|row| row.point);
         let fronts = self.fronts.iter().flat_map(|f| f.points.iter().map(|p| p.point));
         let outside = |p: &OperatingPoint| {

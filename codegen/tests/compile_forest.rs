@@ -213,3 +213,12 @@ fn help_has_an_example_of_every_use() {
         assert!(examples.contains(option), "{option}: {text}");
     }
 }
+
+#[test]
+fn the_c_api_refers_to_the_crate_beside_it() {
+    let folder = with_bundle();
+    let at = folder.path();
+    expect(0, at, &["b", "--out", "x/rt", "--capi", "x/capi"]);
+    let manifest = fs::read_to_string(at.join("x/capi/Cargo.toml")).unwrap();
+    assert!(manifest.contains("path = \"../rt\""), "{manifest}");
+}

@@ -257,3 +257,24 @@ fn nothing_that_is_read_is_overwritten() {
     assert_eq!(files(folder.path()), before);
     assert_eq!(fs::read_to_string(&record).unwrap(), RECORD);
 }
+
+#[test]
+fn values_that_cannot_be_are_refused() {
+    for (from, to, says) in [
+        (
+            "\"throughput_mape_percent\": ",
+            "\"throughput_mape_percent\": -",
+            "mean absolute error of -",
+        ),
+        ("\"mean_tau_b\": ", "\"mean_tau_b\": 5", "a tau-b of 5"),
+        ("\"simulated\": true", "\"simulated\": false", "but the source is \"simulated:"),
+    ] {
+        assert!(RECORD.contains(from), "{from}");
+        let (folder, path) = file("report.json", &RECORD.replacen(from, to, 1));
+        let out = folder.path().join("out");
+        let output = report(&["render", &path, "--out", out.to_str().unwrap()]);
+        assert_eq!(output.status.code(), Some(2), "{to}");
+        assert!(stderr(&output).contains(says), "{}", stderr(&output));
+        assert!(!out.exists());
+    }
+}

@@ -6,7 +6,7 @@ mod failure;
 
 use std::fmt::Write as _;
 use std::io::{self, Write as _};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -96,7 +96,7 @@ fn run(args: &Args) -> Result<String, Failure> {
     check_destination(&args.out)?;
     if let Some(folder) = &args.capi {
         check_destination(folder)?;
-        let absolute = |path: &std::path::Path| std::path::absolute(path).unwrap_or(path.into());
+        let absolute = |path: &Path| std::path::absolute(path).unwrap_or(path.into());
         let (out, capi) = (absolute(&args.out), absolute(folder));
         if out.starts_with(&capi) || capi.starts_with(&out) {
             return Err(Failure::Input(format!(
@@ -115,9 +115,7 @@ fn run(args: &Args) -> Result<String, Failure> {
         Options { max_nodes: args.max_nodes, flash_budget: args.flash_budget.map(|kib| kib << 10) };
     let lowered = generate_to(&bundle, &options, &args.out)?;
     if let Some(folder) = &args.capi {
-        let runtime = std::path::absolute(&args.out)
-            .map_err(|e| Failure::Failed(format!("{}: {e}", args.out.display())))?;
-        generate_capi_to(&bundle, &runtime, folder)?;
+        generate_capi_to(&bundle, &relative(&args.out, folder)?, folder)?;
     }
     if let Some(folder) = &args.dump_ir {
         dump::write(&lowered, folder)?;
@@ -135,6 +133,19 @@ fn run(args: &Args) -> Result<String, Failure> {
         total as f64 / 1024.0
     );
     Ok(text)
+}
+
+/// The way from one folder to another, so that both can be moved together and no output depends on
+/// where they are. Folders without a common root, as on two drives, have none.
+fn relative(to: &Path, from: &Path) -> Result<PathBuf, Failure> {
+    let absolute = |path: &Path| {
+        std::path::absolute(path).map_err(|e| Failure::Failed(format!("{}: {e}", path.display())))
+    };
+    let (to, from) = (absolute(to)?, absolute(from)?);
+    let (to, from): (Vec<_>, Vec<_>) = (to.components().collect(), from.components().collect());
+    let common = to.iter().zip(&from).take_while(|(a, b)| a == b).count();
+    let up = from[common..].iter().map(|_| std::path::Component::ParentDir);
+    Ok(up.chain(to[common..].iter().copied()).collect())
 }
 
 fn read(args: &Args) -> Result<Bundle, Failure> {
