@@ -1,0 +1,1 @@
+//! Collection of measurements on a real device: an engine at every operating point.

@@ -1,0 +1,2 @@
+//! Closed loop of simulated devices and the controllers of `enerinfer-runtime`, and the figures
+//! of the EnerInfer paper for them.
