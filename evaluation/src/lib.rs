@@ -2,3 +2,4 @@
 //! of the EnerInfer paper for them.
 
 pub mod closed_loop;
+pub mod figures;

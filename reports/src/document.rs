@@ -1,5 +1,7 @@
 //! A report as data: sections of tables and pictures, before any output format.
 
+use std::borrow::Cow;
+
 use crate::svg::Picture;
 
 /// A whole report.
@@ -31,9 +33,9 @@ pub(crate) struct Tile {
 /// A titled part of a report.
 pub(crate) struct Section {
     /// Anchor, unique in the document.
-    pub(crate) id: &'static str,
+    pub(crate) id: Cow<'static, str>,
     /// Heading.
-    pub(crate) title: &'static str,
+    pub(crate) title: Cow<'static, str>,
     /// One sentence on what to see.
     pub(crate) lead: String,
     /// What is shown.
@@ -69,7 +71,7 @@ pub(crate) struct Table {
     /// What the rows are.
     pub(crate) caption: String,
     /// Heads, with units.
-    pub(crate) columns: Vec<&'static str>,
+    pub(crate) columns: Vec<Cow<'static, str>>,
     /// Rows as long as `columns`.
     pub(crate) rows: Vec<Vec<Cell>>,
 }
@@ -94,6 +96,11 @@ pub(crate) enum Cell {
         /// Percent-encoded.
         href: String,
     },
+}
+
+/// Heads of a table that are known beforehand.
+pub(crate) fn heads<const N: usize>(names: [&'static str; N]) -> Vec<Cow<'static, str>> {
+    names.map(Cow::Borrowed).to_vec()
 }
 
 impl Cell {

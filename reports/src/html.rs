@@ -49,7 +49,7 @@ th{font-weight:600;vertical-align:bottom}.n{text-align:right}.m{min-width:8rem}.
 td{overflow-wrap:break-word;max-width:24rem}\
 @media(max-width:34rem){svg{font-size:17px}svg .tick{font-size:15px}}\
 @media print{:root{--surface:#fff;--ink:#000;--muted:#444;--grid:#ccc;--a:#0072b2;--b:#d55e00;\
---c:#00795a}nav{display:none}.scroll{overflow:visible;max-height:none}\
+--c:#00795a;--d:#a8478a;--e:#7a6200}nav{display:none}.scroll{overflow:visible;max-height:none}\
 .figures{grid-template-columns:1fr 1fr}h2,figcaption,caption{break-after:avoid}\
 *{print-color-adjust:exact;-webkit-print-color-adjust:exact}}";
 
@@ -84,7 +84,7 @@ pub(crate) fn render(document: &Document) -> String {
     }
     out.push_str("</ul>\n</header>\n<nav aria-label=\"Sections\"><ul>\n");
     for section in &document.sections {
-        let _ = writeln!(out, "<li><a href=\"#{}\">{}</a></li>", section.id, xml(section.title));
+        let _ = writeln!(out, "<li><a href=\"#{}\">{}</a></li>", section.id, xml(&section.title));
     }
     out.push_str("</ul></nav>\n<main>\n");
     for section in &document.sections {
@@ -109,7 +109,7 @@ fn render_section(out: &mut String, label: &Label<'_>, section: &Section) {
         out,
         "<section id=\"{}\">\n<h2>{}</h2>\n<p class=\"lead\">{}</p>",
         section.id,
-        xml(section.title),
+        xml(&section.title),
         xml(&section.lead)
     );
     for part in &section.parts {
@@ -207,12 +207,13 @@ fn render_table(out: &mut String, label: &Label<'_>, table: &Table, class: &str)
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::document::heads;
 
     fn table(rows: usize) -> Table {
         Table {
             id: "t".to_owned(),
             caption: String::new(),
-            columns: vec!["n"],
+            columns: heads(["n"]),
             rows: (0..rows as u64).map(|i| vec![Cell::count(i)]).collect(),
         }
     }
@@ -226,7 +227,12 @@ mod tests {
             simulated: false,
             notice: String::new(),
             tiles: Vec::new(),
-            sections: vec![Section { id: "s", title: "", lead: String::new(), parts }],
+            sections: vec![Section {
+                id: "s".into(),
+                title: "".into(),
+                lead: String::new(),
+                parts,
+            }],
         };
         let behind_picture = |rows| {
             let mut out = String::new();

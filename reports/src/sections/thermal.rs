@@ -2,7 +2,7 @@
 
 use enerinfer_artifacts::record::Record;
 
-use crate::document::{Cell, Figure, Part, Section, Table};
+use crate::document::{Cell, Figure, Part, Section, Table, heads};
 use crate::stats::extent;
 use crate::svg::{Mark, Plot, Scale};
 use crate::text::number;
@@ -13,7 +13,7 @@ pub(super) fn section(record: &Record) -> Option<Section> {
     let summary = Table {
         id: "thermal".to_owned(),
         caption: "Thermal model on held-out segments".to_owned(),
-        columns: vec!["Segments", "Mean absolute error, °C", "R²"],
+        columns: heads(["Segments", "Mean absolute error, °C", "R²"]),
         rows: vec![vec![
             Cell::count(thermal.segments),
             Cell::number(thermal.mae_c, 3),
@@ -43,7 +43,7 @@ pub(super) fn section(record: &Record) -> Option<Section> {
             table: Table {
                 id: "thermal_by_time".to_owned(),
                 caption: "Error by time ahead".to_owned(),
-                columns: vec!["Time ahead, s", "Mean absolute error, °C"],
+                columns: heads(["Time ahead, s", "Mean absolute error, °C"]),
                 rows: points()
                     .map(|(ahead, mae)| vec![Cell::number(ahead, 0), Cell::number(mae, 3)])
                     .collect(),
@@ -51,8 +51,8 @@ pub(super) fn section(record: &Record) -> Option<Section> {
         }]));
     }
     Some(Section {
-        id: "thermal",
-        title: "Thermal model",
+        id: "thermal".into(),
+        title: "Thermal model".into(),
         lead: "How far predicted shell temperatures are off; the error grows with time ahead and \
                should stay well below the 42 °C threshold's margin."
             .to_owned(),
