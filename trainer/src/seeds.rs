@@ -21,6 +21,8 @@ pub struct Seeds {
     pub fit: u64,
     /// Shuffles of permutation importance.
     pub importance: u64,
+    /// Sessions that the thermal model is fitted on, and what of them is held out.
+    pub thermal: u64,
 }
 
 impl Seeds {
@@ -36,6 +38,7 @@ impl Seeds {
             trials: next(),
             fit: next(),
             importance: next(),
+            thermal: next(),
         }
     }
 }
@@ -48,12 +51,12 @@ mod tests {
     fn seeds_differ_from_each_other_and_between_runs() {
         let of = |seed| {
             let s = Seeds::new(seed);
-            [s.shapes, s.noise, s.split, s.folds, s.trials, s.fit, s.importance]
+            [s.shapes, s.noise, s.split, s.folds, s.trials, s.fit, s.importance, s.thermal]
         };
         let mut all = [of(1), of(2)].concat();
         assert_eq!(of(1), of(1));
         all.sort_unstable();
         all.dedup();
-        assert_eq!(all.len(), 14);
+        assert_eq!(all.len(), 16);
     }
 }

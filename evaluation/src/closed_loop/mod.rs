@@ -44,6 +44,9 @@ pub enum LoopError {
     /// The simulated device was refused.
     #[error(transparent)]
     Device(#[from] enerinfer_device::DeviceError),
+    /// The thermal model cannot be fitted.
+    #[error(transparent)]
+    Learn(#[from] enerinfer_learners::LearnError),
     /// The thermal model cannot be held by the device.
     #[error(transparent)]
     Artifact(#[from] enerinfer_artifacts::Error),
