@@ -163,6 +163,39 @@ pub struct ThermalAccuracy {
     pub r2: Option<f64>,
     /// Error by time ahead, nearest first.
     pub by_horizon: Vec<HorizonError>,
+    /// Where the temperatures come from: `simulated:<device>` or `file:<name>`.
+    #[serde(default)]
+    pub source: String,
+    /// What the segments have apart from those fitted on, e.g. `models and ambient temperatures`.
+    #[serde(default)]
+    pub held_out: String,
+    /// Segments fitted on.
+    #[serde(default)]
+    pub training_segments: u32,
+    /// Predictions within 0.5 °C, the margin of EnerInfer Figure 11, %.
+    #[serde(default)]
+    pub within_half_c_percent: Option<f64>,
+    /// Mean absolute error of the paper's additive form on the same segments, °C.
+    #[serde(default)]
+    pub additive_mae_c: Option<f64>,
+    /// Coefficient of determination of the paper's additive form.
+    #[serde(default)]
+    pub additive_r2: Option<f64>,
+    /// A sample of predictions (EnerInfer Figure 11).
+    #[serde(default)]
+    pub scatter: Vec<ThermalPoint>,
+}
+
+/// One predicted temperature.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ThermalPoint {
+    /// Time ahead, s.
+    pub ahead_s: f64,
+    /// What was read at that time, °C.
+    pub true_c: f64,
+    /// What was predicted for it, °C.
+    pub predicted_c: f64,
 }
 
 /// Error of the thermal model for one time ahead.
@@ -173,6 +206,9 @@ pub struct HorizonError {
     pub ahead_s: f64,
     /// Mean absolute error, °C.
     pub mae_c: f64,
+    /// Mean absolute error of the paper's additive form, °C.
+    #[serde(default)]
+    pub additive_mae_c: Option<f64>,
 }
 
 /// One session of one policy on a simulated device.

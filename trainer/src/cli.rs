@@ -66,6 +66,10 @@ pub struct TrainArgs {
     /// Train on this measurement table (CSV) instead of the simulated device
     #[arg(long, value_name = "FILE")]
     pub measurements: Option<PathBuf>,
+    /// Temperature traces (CSV) to fit the thermal model on, or a fitted one (JSON); formats:
+    /// docs/thermal.md [default: simulated sessions, on a simulated platform]
+    #[arg(long, value_name = "FILE")]
+    pub thermal: Option<PathBuf>,
     /// Output folder [default: out/NAME]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,

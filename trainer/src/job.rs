@@ -14,7 +14,8 @@ use crate::journal::{Journal, run_digest};
 use crate::pipeline::{self, Config, Outcome};
 use crate::progress::{Mode, Progress};
 use crate::seeds::Seeds;
-use crate::{Family, FeatureSet};
+use crate::thermal::{self, Thermal};
+use crate::{Family, FeatureSet, thermal_file};
 
 /// The command line or the input is at fault (exit code 2).
 #[derive(Debug, thiserror::Error)]
@@ -26,6 +27,8 @@ struct Input {
     table: MeasurementTable,
     noiseless: Option<MeasurementTable>,
     noise_percent: f64,
+    /// What was measured, if it is simulated.
+    device: Option<SimulatedDevice>,
 }
 
 /// Runs the whole job and returns what goes to stdout.
@@ -67,6 +70,7 @@ pub fn run(args: &TrainArgs) -> Result<String> {
         Some(path) => format!("cannot train on {}", path.display()),
         None => "cannot train".to_owned(),
     })?;
+    let thermal = thermal_model(&input, args, &progress)?;
     std::fs::create_dir_all(&out)
         .with_context(|| format!("cannot create the output folder {}", out.display()))?;
     let families = families(args);
@@ -79,6 +83,7 @@ pub fn run(args: &TrainArgs) -> Result<String> {
         families: &families,
         trials: args.trials,
         journal: &journal,
+        thermal: thermal.as_ref(),
         flash_budget_bytes: u64::from(args.flash_budget) << 10,
         command: regenerate_command(platform, args),
     };
@@ -119,6 +124,28 @@ fn open_journal(
     Ok(journal)
 }
 
+/// The thermal model of `--thermal`, or of the simulated device.
+fn thermal_model(input: &Input, args: &TrainArgs, progress: &Progress) -> Result<Option<Thermal>> {
+    let seeds = Seeds::new(args.seed);
+    if let Some(path) = &args.thermal {
+        if !input.table.has_power() {
+            return Err(BadInput(format!(
+                "--thermal {}: temperatures are predicted from power, and the measurements have \
+                 none; add power_w",
+                path.display()
+            ))
+            .into());
+        }
+        return Ok(Some(thermal_file::read(path, seeds.thermal)?));
+    }
+    let Some(device) = &input.device else { return Ok(None) };
+    let models = &input.table.models;
+    let thermal = thermal::simulated(device, models, seeds.split, seeds.thermal)?;
+    let fitted = if thermal.is_some() { "fitted" } else { "left out: it stays cool" };
+    progress.note(&format!("thermal model of `{}`: {fitted}", device.platform().name));
+    Ok(thermal)
+}
+
 fn imported(platform: &str, path: &Path, progress: &Progress) -> Result<Input> {
     let (table, warnings) = MeasurementTable::read(path, platform)?;
     for warning in warnings {
@@ -132,7 +159,7 @@ fn imported(platform: &str, path: &Path, progress: &Progress) -> Result<Input> {
         table.platform.clocks.len(),
         table.source
     ));
-    Ok(Input { table, noiseless: None, noise_percent: 0.0 })
+    Ok(Input { table, noiseless: None, noise_percent: 0.0, device: None })
 }
 
 /// A table that names a platform known here must use its clocks: a clock that the platform cannot
@@ -188,7 +215,7 @@ fn simulated(platform: &str, args: &TrainArgs, progress: &Progress) -> Result<In
         table.platform.clocks.len(),
         args.noise
     ));
-    Ok(Input { table, noiseless: Some(noiseless), noise_percent: args.noise })
+    Ok(Input { table, noiseless: Some(noiseless), noise_percent: args.noise, device: Some(device) })
 }
 
 /// The command that gives the same outputs; paths are reduced to names, since nothing that
@@ -209,6 +236,10 @@ fn regenerate_command(platform: &str, args: &TrainArgs) -> String {
         " --seed {} --trials {} --flash-budget {}",
         args.seed, args.trials, args.flash_budget
     );
+    if let Some(path) = &args.thermal {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let _ = write!(command, " --thermal {name}");
+    }
     if args.features != FeatureSet::Paper {
         let _ = write!(command, " --features derived");
     }

@@ -19,6 +19,8 @@ mod samples;
 mod search;
 mod seeds;
 mod select;
+pub mod thermal;
+pub mod thermal_file;
 
 pub use error::TrainError;
 pub use journal::{Journal, JournalError};

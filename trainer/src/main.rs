@@ -34,7 +34,8 @@ fn main() -> ExitCode {
                         )
                     )
                     || cause.downcast_ref::<enerinfer_trainer::TrainError>().is_some_and(|e| {
-                        matches!(e, enerinfer_trainer::TrainError::TooFewModels { .. })
+                        use enerinfer_trainer::TrainError::{TooFewModels, TooFewSegments};
+                        matches!(e, TooFewModels { .. } | TooFewSegments { .. })
                     })
             });
             ExitCode::from(if bad_input { BAD_INPUT } else { 1 })
