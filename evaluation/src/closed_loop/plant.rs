@@ -78,8 +78,8 @@ impl Plant {
 
     /// What the device does while it decodes.
     pub fn decode(&self) -> Decode {
-        let index = usize::from(self.point.mem) * self.accel_khz.len()
-            + usize::from(self.point.accel);
+        let index =
+            usize::from(self.point.mem) * self.accel_khz.len() + usize::from(self.point.accel);
         let alone = self.truth[index];
         self.app.map_or(alone, |app| app.beside(alone))
     }

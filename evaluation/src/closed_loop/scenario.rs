@@ -64,7 +64,7 @@ pub struct Scenario {
 }
 
 /// The threshold of EnerInfer §6.3, °C.
-pub const THRESHOLD_CELSIUS: f64 = 42.0;
+pub(super) const THRESHOLD_CELSIUS: f64 = 42.0;
 
 impl Scenario {
     /// A decode of ten minutes at one QoE, from a shell at room temperature.
