@@ -20,6 +20,7 @@
 
 mod choice;
 mod ggml;
+pub mod independent;
 mod platform;
 pub mod sampler;
 mod shape;

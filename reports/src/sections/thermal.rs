@@ -2,7 +2,7 @@
 
 use enerinfer_artifacts::record::{Record, ThermalAccuracy, ThermalPoint};
 
-use crate::document::{Cell, Figure, Part, Section, Table};
+use crate::document::{Cell, Figure, Part, Section, Table, heads};
 use crate::stats::extent;
 use crate::svg::{Legend, Mark, Plot, Scale};
 use crate::text::number;
@@ -29,7 +29,7 @@ pub(super) fn section(record: &Record) -> Option<Section> {
             thermal.source, thermal.held_out
         ));
     }
-    Some(Section { id: "thermal", title: "Thermal model", lead, parts })
+    Some(Section { id: "thermal".into(), title: "Thermal model".into(), lead, parts })
 }
 
 fn summary(thermal: &ThermalAccuracy) -> Table {
@@ -52,7 +52,7 @@ fn summary(thermal: &ThermalAccuracy) -> Table {
     Table {
         id: "thermal".to_owned(),
         caption: "Thermal model on held-out segments".to_owned(),
-        columns: vec!["Form", "Segments", "Mean absolute error, °C", "R²", "Within 0.5 °C, %"],
+        columns: heads(["Form", "Segments", "Mean absolute error, °C", "R²", "Within 0.5 °C, %"]),
         rows,
     }
 }
@@ -100,7 +100,7 @@ fn predictions(thermal: &ThermalAccuracy) -> Option<Figure> {
         table: Table {
             id: "thermal_sample".to_owned(),
             caption: "The sample that is drawn".to_owned(),
-            columns: vec!["Time ahead, s", "Predictions", "Mean absolute error, °C", "Largest, °C"],
+            columns: heads(["Time ahead, s", "Predictions", "Mean absolute error, °C", "Largest, °C"]),
             rows,
         },
     })
@@ -136,7 +136,7 @@ fn by_horizon(thermal: &ThermalAccuracy) -> Option<Figure> {
         table: Table {
             id: "thermal_by_time".to_owned(),
             caption: "Error by time ahead".to_owned(),
-            columns: vec!["Time ahead, s", "Mean absolute error, °C", "Additive form, °C"],
+            columns: heads(["Time ahead, s", "Mean absolute error, °C", "Additive form, °C"]),
             rows: of()
                 .map(|h| {
                     vec![
