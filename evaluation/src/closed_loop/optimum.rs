@@ -200,10 +200,8 @@ pub fn optimum(scenario: &Scenario, grid: Grid) -> Option<Optimum> {
         let at = scenario.thermal.steady(control.heat_w, scenario.ambient_celsius);
         [at.shell_celsius, at.core_celsius - at.shell_celsius]
     };
-    let start = [
-        scenario.start.shell_celsius,
-        scenario.start.core_celsius - scenario.start.shell_celsius,
-    ];
+    let start =
+        [scenario.start.shell_celsius, scenario.start.core_celsius - scenario.start.shell_celsius];
     let lowest_shell = steady(coolest)[0].min(start[0]).min(threshold - 1.0) - 0.5;
     let lowest_gap = steady(coolest)[1].min(start[1]).min(0.0) - 0.1;
     let highest_gap = steady(hottest)[1].max(start[1]) + 1.0;

@@ -106,11 +106,7 @@ struct Loop<'a> {
 ///
 /// # Errors
 /// The tables do not fit the platform.
-pub fn run(
-    scenario: &Scenario,
-    beliefs: &Beliefs,
-    policy: Policy,
-) -> Result<Session, LoopError> {
+pub fn run(scenario: &Scenario, beliefs: &Beliefs, policy: Policy) -> Result<Session, LoopError> {
     let points = scenario.platform.clocks.len();
     for rows in [scenario.truth.len(), beliefs.predicted.len()] {
         if rows != points {
@@ -237,7 +233,15 @@ impl Loop<'_> {
     }
 
     /// Notes when a constraint first fails.
-    fn judge(&mut self, from_s: f64, until_s: f64, before: f64, shell: f64, tokens: f64, rate: f64) {
+    fn judge(
+        &mut self,
+        from_s: f64,
+        until_s: f64,
+        before: f64,
+        shell: f64,
+        tokens: f64,
+        rate: f64,
+    ) {
         let threshold = self.scenario.threshold_celsius;
         if shell >= threshold && self.out.threshold_s.is_none() {
             let part = ((threshold - before) / (shell - before)).clamp(0.0, 1.0);
@@ -320,7 +324,8 @@ impl Loop<'_> {
 
     fn begin_decode(&mut self) {
         self.phase = Phase::Decode;
-        self.window_whole = self.window_tokens == 0.0 && self.now_s() + 1.0 == self.next_second as f64;
+        self.window_whole =
+            self.window_tokens == 0.0 && self.now_s() + 1.0 == self.next_second as f64;
         let qoe = self.qoe();
         self.observe(|session| match &mut session.governor {
             Governor::Fixed(policy) => {

@@ -29,8 +29,7 @@ pub const LIMIT_S: f64 = 1200.0;
 /// None for the embedded platform file and survey.
 pub fn stress(heat: HeatSplit, qoe_tok_per_s: f64) -> Result<Scenario, LoopError> {
     let device = SimulatedDevice::builtin("h_phone", None)?;
-    let shape =
-        &survey::find(MODEL).ok_or(LoopError::UnknownModel { name: MODEL })?.shape;
+    let shape = &survey::find(MODEL).ok_or(LoopError::UnknownModel { name: MODEL })?.shape;
     let mut scenario = Scenario {
         heat,
         start: Temperatures {
