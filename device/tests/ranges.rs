@@ -37,7 +37,8 @@ fn a_slow_npu_costs_models_differently() {
             / laptop.decode(m, HIGHEST).throughput_tok_per_s
     }));
     println!("Figure 7 at M6N0: published 0.6 to 0.9, simulated {low:.2} to {high:.2}");
-    assert!((low / 0.6 - 1.0).abs() < 0.1 && high >= 0.9);
+    // The upper end is not met (CALIBRATION.md): some models are held up by memory alone.
+    assert!((low / 0.6 - 1.0).abs() < 0.1 && (0.9..=1.0).contains(&high));
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! A report as data: sections of tables and pictures, before any output format.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 
 use crate::svg::Picture;
 
@@ -10,6 +11,8 @@ pub(crate) struct Document {
     pub(crate) title: String,
     /// Where the values come from, e.g. `SIMULATED`: written into every title and caption.
     pub(crate) label: String,
+    /// Labels of tables and pictures, by their names, that differ from the document's.
+    pub(crate) labels: BTreeMap<String, String>,
     /// Whether values come from a simulated device.
     pub(crate) simulated: bool,
     /// What that means, in a sentence.
@@ -137,6 +140,11 @@ impl Cell {
 }
 
 impl Document {
+    /// The label of a table or picture.
+    pub(crate) fn label_of(&self, id: &str) -> &str {
+        self.labels.get(id).unwrap_or(&self.label)
+    }
+
     /// All pictures in order.
     pub(crate) fn figures(&self) -> impl Iterator<Item = &Figure> {
         self.parts().flat_map(|part| match part {

@@ -19,14 +19,13 @@ const CLASSES: [&str; 5] = ["a", "b", "c", "d", "e"];
 
 /// The document of an evaluation.
 pub(crate) fn document(evaluation: &Evaluation) -> Document {
-    let mut found: Vec<Provenance> =
+    let found: Vec<Provenance> =
         evaluation.exhibits.iter().flat_map(Exhibit::provenances).collect();
-    found.sort_unstable();
-    found.dedup();
-    // What is compared is no source of its own.
-    let labels: Vec<&str> =
-        found.iter().filter(|p| **p != Provenance::Compared).map(|p| p.label()).collect();
-    let label = if labels.is_empty() { "no values".to_owned() } else { labels.join(" and ") };
+    let parts = evaluation.exhibits.iter().flat_map(|e| {
+        let tables = e.tables.iter().map(|t| (&t.id, t.provenances()));
+        tables.chain(e.charts.iter().map(|c| (&c.id, c.provenances())))
+    });
+    let labels = parts.map(|(id, of)| (id.clone(), label(of))).collect();
     let mut sections: Vec<Section> = evaluation.exhibits.iter().map(section).collect();
     sections.push(provenance(evaluation));
     let simulated = found.contains(&Provenance::Simulated);
@@ -39,11 +38,26 @@ pub(crate) fn document(evaluation: &Evaluation) -> Document {
     }
     Document {
         title: "Evaluation: the papers' figures and tables for our devices".to_owned(),
-        label,
+        label: label(found),
+        labels,
         simulated,
         notice,
         tiles: Vec::new(),
         sections,
+    }
+}
+
+/// What values of some provenances are, in a few words.
+fn label(mut provenances: Vec<Provenance>) -> String {
+    provenances.sort_unstable();
+    provenances.dedup();
+    // What is compared is no source of its own.
+    let sources: Vec<&str> =
+        provenances.iter().filter(|p| **p != Provenance::Compared).map(|p| p.label()).collect();
+    match (sources.is_empty(), provenances.is_empty()) {
+        (true, true) => "no values".to_owned(),
+        (true, false) => Provenance::Compared.label().to_owned(),
+        _ => sources.join(" and "),
     }
 }
 

@@ -57,7 +57,7 @@ td{overflow-wrap:break-word;max-width:24rem}\
 pub(crate) fn render(document: &Document) -> String {
     let mut out = String::with_capacity(1 << 19);
     let title = xml(&document.title);
-    let label = Label(document);
+    let label = Label(document, &document.label);
     let _ = write!(
         out,
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n\
@@ -88,23 +88,30 @@ pub(crate) fn render(document: &Document) -> String {
     }
     out.push_str("</ul></nav>\n<main>\n");
     for section in &document.sections {
-        render_section(&mut out, &label, section);
+        render_section(&mut out, document, section);
     }
     out.push_str("</main>\n</body>\n</html>\n");
     out
 }
 
-/// The label of captions as markup.
-struct Label<'a>(&'a Document);
+/// A label of captions as markup.
+struct Label<'a>(&'a Document, &'a str);
+
+impl<'a> Label<'a> {
+    /// That of a table or picture.
+    fn of(document: &'a Document, id: &str) -> Self {
+        Label(document, document.label_of(id))
+    }
+}
 
 impl std::fmt::Display for Label<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let class = if self.0.simulated { "simulated" } else { "measured" };
-        write!(f, "<span class=\"label {class}\">{}</span>", xml(&self.0.label))
+        write!(f, "<span class=\"label {class}\">{}</span>", xml(self.1))
     }
 }
 
-fn render_section(out: &mut String, label: &Label<'_>, section: &Section) {
+fn render_section(out: &mut String, document: &Document, section: &Section) {
     let _ = writeln!(
         out,
         "<section id=\"{}\">\n<h2>{}</h2>\n<p class=\"lead\">{}</p>",
@@ -116,13 +123,13 @@ fn render_section(out: &mut String, label: &Label<'_>, section: &Section) {
         match part {
             Part::Table(table) => {
                 out.push_str("<div class=\"wide\">");
-                render_table(out, label, table, "scroll");
+                render_table(out, &Label::of(document, &table.id), table, "scroll");
                 out.push_str("</div>\n");
             }
             Part::Figures(figures) => {
                 out.push_str("<div class=\"figures\">\n");
                 for figure in figures {
-                    render_figure(out, label, figure);
+                    render_figure(out, &Label::of(document, &figure.id), figure);
                 }
                 out.push_str("</div>\n");
             }
@@ -224,6 +231,7 @@ mod tests {
         let document = |parts| Document {
             title: String::new(),
             label: String::new(),
+            labels: Default::default(),
             simulated: false,
             notice: String::new(),
             tiles: Vec::new(),
@@ -236,7 +244,7 @@ mod tests {
         };
         let behind_picture = |rows| {
             let mut out = String::new();
-            render_folded(&mut out, &Label(&document(Vec::new())), &table(rows));
+            render_folded(&mut out, &Label(&document(Vec::new()), ""), &table(rows));
             out
         };
         let boxed = |page: &str| page.contains("<div class=\"scroll tall\"");

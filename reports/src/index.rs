@@ -116,6 +116,7 @@ pub(crate) fn document(entries: &[Entry]) -> Document {
     Document {
         title: format!("EnerInfer predictors: {} records", entries.len()),
         label: label.to_owned(),
+        labels: BTreeMap::new(),
         simulated: any(true),
         notice: notice.to_owned(),
         tiles: Vec::new(),

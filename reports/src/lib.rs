@@ -116,6 +116,21 @@ pub fn comparison(before: &Record, after: &Record) -> Result<String, Error> {
     Ok(format!("{head}\n\n{}", plain_out::render(&compare::section(before, after))))
 }
 
+/// The first exhibit's tables as plain text that fits 100 columns, and what else there is.
+pub fn exhibits_summary(evaluation: &Evaluation) -> String {
+    let document = exhibits::document(evaluation);
+    let mut text = format!("{} · {}\n\n", plain(&document.label), plain(&document.title));
+    if let Some(first) = document.sections.first() {
+        text.push_str(&plain_out::render(first));
+    }
+    let titles = evaluation.exhibits.iter().map(|e| format!("{}: {}", e.source, e.title));
+    for title in titles {
+        text.push_str(&plain(&title));
+        text.push('\n');
+    }
+    text
+}
+
 /// Checks as JUnit XML.
 pub fn junit(record: &Record, checks: &[Check]) -> String {
     junit::render(record, checks)

@@ -27,10 +27,10 @@ pub(crate) fn render(document: &Document, elsewhere: fn(&Table) -> String) -> St
         let _ = write!(out, "\n## {}\n\n{}\n", escape(&section.title), escape(&section.lead));
         for part in &section.parts {
             match part {
-                Part::Table(table) => render_table(&mut out, &label, table, elsewhere),
+                Part::Table(table) => render_table(&mut out, document, table, elsewhere),
                 Part::Figures(figures) => {
                     for figure in figures {
-                        render_table(&mut out, &label, &figure.table, elsewhere);
+                        render_table(&mut out, document, &figure.table, elsewhere);
                     }
                 }
                 Part::List(items) => {
@@ -45,7 +45,13 @@ pub(crate) fn render(document: &Document, elsewhere: fn(&Table) -> String) -> St
     out
 }
 
-fn render_table(out: &mut String, label: &str, table: &Table, elsewhere: fn(&Table) -> String) {
+fn render_table(
+    out: &mut String,
+    document: &Document,
+    table: &Table,
+    elsewhere: fn(&Table) -> String,
+) {
+    let label = escape(document.label_of(&table.id));
     let caption = escape(&table.caption);
     if table.rows.len() > MOST_ROWS {
         let file = elsewhere(table);

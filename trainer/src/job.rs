@@ -4,13 +4,13 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
-use enerinfer_artifacts::{digest, write_atomic};
+use enerinfer_artifacts::write_atomic;
 use enerinfer_codegen::{Options, check_destination, generate_to};
 use enerinfer_datasets::{MeasurementTable, Model, WeightFormat, sampler};
 use enerinfer_device::{Noise, SimulatedDevice};
 
 use crate::cli::TrainArgs;
-use crate::journal::Journal;
+use crate::journal::{Journal, run_digest};
 use crate::pipeline::{self, Config, Outcome};
 use crate::progress::{Mode, Progress};
 use crate::seeds::Seeds;
@@ -114,18 +114,7 @@ fn open_journal(
     args: &TrainArgs,
     progress: &Progress,
 ) -> Result<Journal> {
-    // Everything that a trial's scores depend on. Trials and families are keys of the journal:
-    // a search may be resumed with more of them.
-    let run = digest(
-        format!(
-            "{} {} {} {:?}",
-            env!("CARGO_PKG_VERSION"),
-            table.digest(),
-            args.seed,
-            args.features
-        )
-        .as_bytes(),
-    );
+    let run = run_digest(table, args.seed, args.features);
     let path = out.join(JOURNAL);
     if !args.resume {
         return Ok(Journal::start(&path, &run)?);

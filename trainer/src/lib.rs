@@ -1,7 +1,7 @@
 //! The training pipeline behind the `train` command: measurements to predictors, device crate
 //! and report.
 //!
-//! [`job`] is the whole job, [`choose`] the verb beside it; [`pipeline`] is the part without
+//! [`job`] is the whole job, [`choose`] and [`evaluate_all`] the verbs beside it; [`pipeline`] is the part without
 //! files: a measurement table in, a bundle and its evaluation record out.
 
 pub mod choose;
@@ -9,6 +9,7 @@ pub mod cli;
 mod compare;
 mod error;
 mod evaluate;
+pub mod evaluate_all;
 pub mod job;
 mod journal;
 pub mod pipeline;

@@ -183,7 +183,8 @@ impl Series {
 }
 
 impl Chart {
-    pub(super) fn provenances(&self) -> Vec<Provenance> {
+    /// Provenances of what it draws.
+    pub fn provenances(&self) -> Vec<Provenance> {
         match &self.drawing {
             Drawing::Lines { series, .. } | Drawing::Points { series, .. } => {
                 series.iter().map(|s| s.provenance).collect()

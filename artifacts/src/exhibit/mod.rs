@@ -89,7 +89,7 @@ impl Exhibit {
         let mut all: Vec<Provenance> = self
             .tables
             .iter()
-            .flat_map(|t| t.columns.iter().filter_map(|c| c.provenance))
+            .flat_map(DataTable::provenances)
             .chain(self.charts.iter().flat_map(Chart::provenances))
             .collect();
         all.sort_unstable();

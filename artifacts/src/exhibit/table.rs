@@ -118,6 +118,11 @@ impl Column {
 }
 
 impl DataTable {
+    /// Provenances of its columns.
+    pub fn provenances(&self) -> Vec<Provenance> {
+        self.columns.iter().filter_map(|c| c.provenance).collect()
+    }
+
     pub(super) fn validate(&self) -> Result<(), String> {
         let id = &self.id;
         let Some(first) = self.columns.first() else {

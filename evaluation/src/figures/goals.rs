@@ -131,7 +131,7 @@ pub(super) fn exhibit(judged: &[Judged]) -> Result<Exhibit, FigureError> {
     Ok(Exhibit {
         id: "goals".to_owned(),
         title: "Goals".to_owned(),
-        source: "EnerInfer §4.2, §4.3, §6.1, §6.2, §6.5".to_owned(),
+        source: "EnerInfer §4.2, §4.3, §4.6, §6.1, §6.2".to_owned(),
         caption: "The paper's accuracy on its hardware is the goal for ours on simulated devices. \
                   At 1 % measurement noise a perfect predictor reaches a tau-b of about 0.95, so \
                   tau-b is also scored against noiseless tables."

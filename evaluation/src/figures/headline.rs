@@ -1,4 +1,4 @@
-//! Accuracy that the paper prints in its text (EnerInfer §4.2, §4.3, §6.1 and §6.5).
+//! Accuracy that the paper prints in its text (EnerInfer §4.2, §4.3, §4.6 and §6.1).
 
 /// Published accuracy of one platform; what the paper does not print is `None`.
 #[derive(Clone, Copy, Debug, Default)]
