@@ -95,6 +95,12 @@ impl Scenario {
         at(&self.qoe_tok_per_s, seconds).unwrap_or(0.0)
     }
 
+    /// The decode at every operating point beside an app.
+    pub fn truth_beside(&self, app: Option<ForegroundApp>) -> Vec<Decode> {
+        let beside = |alone: &Decode| app.map_or(*alone, |app| app.beside(*alone));
+        self.truth.iter().map(beside).collect()
+    }
+
     /// The foreground app at a time.
     pub fn app_at(&self, seconds: f64) -> Option<ForegroundApp> {
         at(&self.apps, seconds).flatten()
