@@ -21,6 +21,8 @@ const STALE: Micros = Micros(5_000_000);
 const STUCK_UC: i64 = 2_000_000;
 /// The QoE is given up when its coolest point is predicted to reach the threshold this soon.
 const IMMINENT_MS: u32 = 2_000;
+/// Seconds whose warming is continued to tell how near `T_max` is.
+const TREND_S: usize = 5;
 /// The default policy returns to the energy-aware choice this far below `T_pre`, and to the QoE
 /// this far below `T_max`.
 const HYSTERESIS: MilliCelsius = MilliCelsius(500);
@@ -410,12 +412,24 @@ impl<'a, const N: usize> ThermalController<'a, N> {
         let give_up = if self.qoe_given_up {
             line.crossing_ms(below(t_max), HORIZON_MS).is_some()
         } else {
-            line.crossing_ms(t_max, IMMINENT_MS).is_some()
+            // A forecast alone is no reason: a window with a jump in it forecasts anything.
+            self.is_imminent() && line.crossing_ms(t_max, IMMINENT_MS).is_some()
         };
         if give_up {
             return (self.fastest_safe(forecast, at.current), true);
         }
         (best, false)
+    }
+
+    /// Whether the warming of the last seconds, continued for [`IMMINENT_MS`], reaches `T_max`.
+    fn is_imminent(&self) -> bool {
+        let (now, before) = match &self.window {
+            Some(window) => (window.newest().0, window.ago(TREND_S).0),
+            None => return true,
+        };
+        let rise = i64::from(now).saturating_sub(before.into()).max(0);
+        let ahead = rise.saturating_mul(i64::from(IMMINENT_MS)) / (1_000 * TREND_S as i64);
+        i64::from(now).saturating_add(ahead) >= i64::from(self.config.t_max.0)
     }
 
     fn outlook(&self, now: MilliCelsius) -> Outlook {

@@ -18,6 +18,9 @@ const HOLD_S: std::ops::Range<usize> = 30..90;
 const START_CELSIUS: std::ops::Range<f64> = 35.0..42.0;
 /// Ambient temperatures around the scenario's, K.
 const AMBIENT_K: std::ops::Range<f64> = -3.0..3.0;
+/// Resolution of the sensor of the sessions, °C, as for the bundles' thermal models. Exact
+/// temperatures would let the regression trust differences that no device shows.
+const SENSOR_CELSIUS: f64 = 0.1;
 /// Seconds between segments of one session: neighbours say nearly the same.
 const STRIDE_S: usize = 5;
 
@@ -47,7 +50,7 @@ pub fn fit_thermal(
                 decode = scenario.truth[rng.random_range(0..scenario.truth.len())];
             }
             hold_s -= 1;
-            shells.push(at.shell_celsius);
+            shells.push((at.shell_celsius / SENSOR_CELSIUS).round() * SENSOR_CELSIUS);
             power.push(regressor.heat_w(&decode));
             at = scenario.thermal.step(at, scenario.heat.heat_w(&decode), ambient, 1.0);
         }

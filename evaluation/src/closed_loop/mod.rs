@@ -6,6 +6,7 @@
 //! [`optimum`](mod@optimum) says what full knowledge would have made of it.
 
 mod beliefs;
+pub mod exhibits;
 mod fit;
 mod heat;
 pub mod optimum;

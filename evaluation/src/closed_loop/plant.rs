@@ -24,6 +24,7 @@ pub struct Plant {
     thermal: ThermalModel,
     heat: HeatSplit,
     ambient_celsius: f64,
+    sensor_celsius: f64,
     now_s: f64,
     at: Temperatures,
     point: OperatingPoint,
@@ -43,6 +44,7 @@ impl Plant {
             thermal: scenario.thermal,
             heat: scenario.heat,
             ambient_celsius: scenario.ambient_celsius,
+            sensor_celsius: scenario.sensor_celsius,
             now_s: 0.0,
             at: scenario.start,
             point: clocks.highest(),
@@ -134,7 +136,9 @@ impl TemperatureSensor for Shared {
     type Error = Infallible;
 
     fn temperature(&mut self) -> Result<MilliCelsius, Infallible> {
-        Ok(MilliCelsius((self.0.borrow().at.shell_celsius * 1e3).round() as i32))
+        let plant = self.0.borrow();
+        let reading = (plant.at.shell_celsius / plant.sensor_celsius).round();
+        Ok(MilliCelsius((reading * plant.sensor_celsius * 1e3).round() as i32))
     }
 }
 

@@ -1,6 +1,7 @@
 //! The policies that are compared.
 
 use enerinfer_artifacts::OperatingPoint;
+use enerinfer_device::interference::ForegroundApp;
 use enerinfer_device::{Decode, Policy as Choice};
 use enerinfer_runtime::coordinator::Config;
 use enerinfer_runtime::temperature::MilliCelsius;
@@ -27,7 +28,8 @@ pub enum Policy {
     Ours,
     /// The default policies of the runtime.
     OursQoe,
-    /// The point that is truly most efficient among those that truly meet the QoE.
+    /// The point that is truly most efficient among those that truly meet the QoE, at every
+    /// moment; it minds no temperature.
     Oracle,
 }
 
@@ -96,6 +98,7 @@ impl Policy {
         self,
         scenario: &Scenario,
         predicted: &[Decode],
+        app: Option<ForegroundApp>,
         qoe_tok_per_s: f64,
     ) -> OperatingPoint {
         let clocks = &scenario.platform.clocks;
@@ -106,7 +109,7 @@ impl Policy {
         let point = match self {
             Policy::Deadline => choose(Choice::Deadline, predicted),
             Policy::DeadlineLevels => choose(Choice::DeadlineLevels, predicted),
-            Policy::Oracle => choose(Choice::Enerinfer, &scenario.truth),
+            Policy::Oracle => choose(Choice::Enerinfer, &scenario.truth_beside(app)),
             _ => None,
         };
         point.unwrap_or_else(|| clocks.highest())

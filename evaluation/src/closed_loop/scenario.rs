@@ -51,6 +51,8 @@ pub struct Scenario {
     pub ambient_celsius: f64,
     /// Temperatures at the start.
     pub start: Temperatures,
+    /// Resolution of the shell's sensor, °C.
+    pub sensor_celsius: f64,
     /// Foreground apps: from when on, s; `None` for none. Ascending.
     pub apps: Vec<(f64, Option<ForegroundApp>)>,
     /// Throughput that the user needs, tokens/s: from when on, s. Ascending, from 0 on.
@@ -66,6 +68,9 @@ pub struct Scenario {
 /// The threshold of EnerInfer §6.3, °C.
 pub(super) const THRESHOLD_CELSIUS: f64 = 42.0;
 
+/// Resolution of Linux thermal zones, °C.
+const SENSOR_CELSIUS: f64 = 0.001;
+
 impl Scenario {
     /// A decode of ten minutes at one QoE, from a shell at room temperature.
     pub fn new(device: &SimulatedDevice, shape: &LlmShape, qoe_tok_per_s: f64) -> Self {
@@ -76,6 +81,7 @@ impl Scenario {
             heat: HeatSplit::Total,
             ambient_celsius: 25.0,
             start: Temperatures { core_celsius: 25.0, shell_celsius: 25.0 },
+            sensor_celsius: SENSOR_CELSIUS,
             apps: Vec::new(),
             qoe_tok_per_s: vec![(0.0, qoe_tok_per_s)],
             threshold_celsius: THRESHOLD_CELSIUS,
@@ -87,6 +93,12 @@ impl Scenario {
     /// QoE at a time, tokens/s.
     pub fn qoe_at(&self, seconds: f64) -> f64 {
         at(&self.qoe_tok_per_s, seconds).unwrap_or(0.0)
+    }
+
+    /// The decode at every operating point beside an app.
+    pub fn truth_beside(&self, app: Option<ForegroundApp>) -> Vec<Decode> {
+        let beside = |alone: &Decode| app.map_or(*alone, |app| app.beside(*alone));
+        self.truth.iter().map(beside).collect()
     }
 
     /// The foreground app at a time.

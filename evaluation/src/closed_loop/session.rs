@@ -11,6 +11,9 @@ use super::{Beliefs, LoopError, POINTS, Policy, Scenario, Workload};
 /// Prefill processes this many tokens in the time of one decoded token: "15–25× faster"
 /// (EnerInfer §3).
 const PREFILL_SPEED: f64 = 20.0;
+/// Apps that leave less of the throughput than this count as memory-heavy: the platform sees
+/// their vote for a memory clock. Those of Table 1 leave 0.89 and more.
+const HEAVY: f64 = 0.8;
 /// Relative slack of comparisons with the QoE: rounding of sums of times.
 const ROUNDING: f64 = 1e-9;
 
@@ -281,11 +284,20 @@ impl Loop<'_> {
         self.window_tokens = 0.0;
         self.window_whole = self.phase == Phase::Decode;
         self.next_second += 1;
-        self.plant.0.borrow_mut().set_app(self.scenario.app_at(now_s));
+        let app = self.scenario.app_at(now_s);
+        self.plant.0.borrow_mut().set_app(app);
         let qoe = self.scenario.qoe_at(now_s);
         self.observe(|session| {
-            if let Governor::Runtime(driver) = &mut session.governor {
-                driver.tick();
+            match &mut session.governor {
+                Governor::Fixed(Policy::Oracle) if session.phase == Phase::Decode => {
+                    session.fix(Policy::Oracle);
+                }
+                Governor::Fixed(_) => {}
+                Governor::Runtime(driver) => {
+                    let heavy = app.is_some_and(|app| app.throughput < HEAVY);
+                    driver.set_memory_heavy_foreground(heavy);
+                    driver.tick();
+                }
             }
             if qoe != session.qoe_tok_per_s {
                 session.qoe_tok_per_s = qoe;
@@ -310,7 +322,8 @@ impl Loop<'_> {
 
     fn fix(&mut self, policy: Policy) {
         let predicted = &self.beliefs.predicted;
-        let point = policy.fixed_point(self.scenario, predicted, self.qoe_tok_per_s);
+        let app = self.scenario.app_at(self.now_s());
+        let point = policy.fixed_point(self.scenario, predicted, app, self.qoe_tok_per_s);
         self.plant.0.borrow_mut().set_point(point);
     }
 
