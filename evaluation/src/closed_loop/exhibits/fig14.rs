@@ -5,7 +5,9 @@ use enerinfer_artifacts::exhibit::{Axis, Chart, DataTable, Drawing, Exhibit, Pro
 use super::{SEED, gain_percent, key, published, simulated};
 use crate::closed_loop::optimum::{Grid, optimum};
 use crate::closed_loop::stress::{QOE_TOK_PER_S, stress};
-use crate::closed_loop::{Beliefs, HeatSplit, LoopError, Policy, Scenario, Session, fit_thermal, run};
+use crate::closed_loop::{
+    Beliefs, HeatSplit, LoopError, Policy, Scenario, Session, fit_thermal, run,
+};
 
 /// EnerInfer Figure 14: seconds and tokens before 42 °C, from 37 °C.
 const PUBLISHED: [(Policy, f64, Option<f64>); 4] = [
@@ -113,11 +115,7 @@ fn before_threshold(session: &Session) -> (f64, f64) {
 }
 
 /// What ours gains over an Ener that runs at the speed of the published one.
-fn faster_ener(
-    scenario: &Scenario,
-    heat: HeatSplit,
-    beliefs: &Beliefs,
-) -> Result<Line, LoopError> {
+fn faster_ener(scenario: &Scenario, heat: HeatSplit, beliefs: &Beliefs) -> Result<Line, LoopError> {
     const ENER_TOK_PER_S: f64 = 1784.0 / 165.0;
     let away = |r: f64| (r - ENER_TOK_PER_S).abs();
     let nearest = scenario

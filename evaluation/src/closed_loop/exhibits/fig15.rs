@@ -130,7 +130,8 @@ fn line(of: &'static Task) -> Result<Line, LoopError> {
         stop: Stop { after_s: 10.0 * task_s, at_shell_celsius: None },
         ..Scenario::new(&device, shape, QOE_TOK_PER_S)
     };
-    let Temperatures { core_celsius, shell_celsius } = scenario.thermal.steady(0.0, AMBIENT_CELSIUS);
+    let Temperatures { core_celsius, shell_celsius } =
+        scenario.thermal.steady(0.0, AMBIENT_CELSIUS);
     scenario.start = Temperatures { core_celsius, shell_celsius };
     let thermal = fit_thermal(&scenario, HeatSplit::Total, SEED)?;
     let beliefs = Beliefs::new(scenario.truth.clone(), HeatSplit::Total, thermal)?;

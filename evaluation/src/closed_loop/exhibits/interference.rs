@@ -6,7 +6,9 @@ use enerinfer_device::SimulatedDevice;
 use enerinfer_device::interference::{FOREGROUND_APPS, ForegroundApp};
 
 use super::{SEED, gain_percent, key, simulated};
-use crate::closed_loop::{Beliefs, HeatSplit, LoopError, Policy, Scenario, Session, Stop, fit_thermal, run};
+use crate::closed_loop::{
+    Beliefs, HeatSplit, LoopError, Policy, Scenario, Session, Stop, fit_thermal, run,
+};
 
 const MODEL: &str = "Qwen2-1.5B";
 /// QoE targets, tokens/s.
@@ -98,12 +100,13 @@ pub fn exhibit() -> Result<Exhibit, LoopError> {
         id: "interference".to_owned(),
         title: "Beside foreground apps".to_owned(),
         source: "EnerInfer Table 1 and §4.6".to_owned(),
-        caption: "Qwen2-1.5B on the high-end phone, cool enough that no thermal control is needed. \
+        caption:
+            "Qwen2-1.5B on the high-end phone, cool enough that no thermal control is needed. \
                   The apps act by the published factors of Table 1; the memory-heavy app is \
                   assumed. Ours is told noiseless tables of a run alone, the oracle the truth at \
                   every moment. Energy is that of accelerator and memory, the app's own memory \
                   accesses included."
-            .to_owned(),
+                .to_owned(),
         tables: vec![table],
         charts: Vec::new(),
     })

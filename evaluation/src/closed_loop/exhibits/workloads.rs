@@ -82,7 +82,8 @@ pub fn exhibit() -> Result<Exhibit, LoopError> {
                 stop: Stop { after_s: END_S, at_shell_celsius: None },
                 ..Scenario::new(&device, shape, QOE_TOK_PER_S)
             };
-            let Temperatures { core_celsius, shell_celsius } = scenario.thermal.steady(0.0, ambient);
+            let Temperatures { core_celsius, shell_celsius } =
+                scenario.thermal.steady(0.0, ambient);
             scenario.start = Temperatures { core_celsius, shell_celsius };
             let thermal = fit_thermal(&scenario, HeatSplit::Total, SEED)?;
             let beliefs = Beliefs::new(scenario.truth.clone(), HeatSplit::Total, thermal)?;
@@ -121,13 +122,15 @@ pub fn exhibit() -> Result<Exhibit, LoopError> {
     Ok(Exhibit {
         id: "workloads".to_owned(),
         title: "Sessions of requests".to_owned(),
-        source: "EnerInfer §6.3 (back-to-back inference); this project (arrivals, ambients)".to_owned(),
-        caption: "Qwen2-1.5B on the high-end phone, QoE 8 tok/s, threshold 42 °C, prompts of 50 to \
+        source: "EnerInfer §6.3 (back-to-back inference); this project (arrivals, ambients)"
+            .to_owned(),
+        caption:
+            "Qwen2-1.5B on the high-end phone, QoE 8 tok/s, threshold 42 °C, prompts of 50 to \
                   500 tokens and answers of 100 to 400. Prefill is 20 times as fast as decoding \
                   (EnerInfer: 15 to 25 times). Energy is that of accelerator and memory, prefill \
                   included. Temperature wins over QoE: where ours misses the QoE, no point keeps \
                   both."
-            .to_owned(),
+                .to_owned(),
         tables: vec![table],
         charts: Vec::new(),
     })
