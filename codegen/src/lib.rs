@@ -8,6 +8,7 @@
 //! generated code computes is defined by the interpreter of
 //! [`enerinfer_artifacts::IntPredictor`]; generated code repeats it bit for bit.
 
+mod comparisons;
 mod emit;
 mod error;
 pub mod import;
@@ -16,6 +17,7 @@ mod options;
 mod package;
 pub mod passes;
 
+pub use comparisons::Comparisons;
 pub use error::CodegenError;
 pub use lower::{Lowered, PassEffect, Pruning, lower};
 pub use options::{DEFAULT_MAX_NODES, Options};

@@ -9,12 +9,12 @@ mod sink;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use enerinfer_artifacts::{Bundle, Target};
+use enerinfer_artifacts::{Bundle, ClockTables, Target};
 use serde::Serialize;
 
 use crate::emit;
 use crate::passes::estimate_size::estimate_bytes;
-use crate::{CodegenError, Lowered, Options, lower};
+use crate::{CodegenError, Comparisons, Lowered, Options, lower};
 use sink::{Folder, Memory, Sink};
 
 pub use capi::generate_capi_to;
@@ -32,8 +32,12 @@ pub struct PredictorSize {
     pub nodes: u32,
     /// Leaves after the passes.
     pub leaves: u32,
-    /// Longest path in splits: comparisons per tree in the worst case.
+    /// Leaves as trained, before any pass.
+    pub trained_leaves: u64,
+    /// Longest path in splits.
     pub depth: u32,
+    /// Comparisons in the worst case.
+    pub comparisons: Comparisons,
     /// Estimated flash on thumbv7em, bytes.
     pub est_bytes: u64,
 }
@@ -63,7 +67,7 @@ pub fn generate(bundle: &Bundle, options: &Options) -> Result<GeneratedCrate, Co
     let lowered = lower(bundle, options)?;
     let mut sink = Memory::default();
     emit_crate(bundle, &lowered, &mut sink)?;
-    Ok(GeneratedCrate { files: sink.into_files(), sizes: sizes(&lowered) })
+    Ok(GeneratedCrate { files: sink.into_files(), sizes: sizes(&lowered, &bundle.clocks) })
 }
 
 /// Compiles a bundle into a folder; memory does not grow with the source that is written.
@@ -84,19 +88,22 @@ pub fn generate_to(
     Ok(lowered)
 }
 
-/// Sizes of the lowered predictors.
-pub fn sizes(lowered: &Lowered) -> Vec<PredictorSize> {
+/// Sizes of the lowered predictors, on a platform with these clocks.
+pub fn sizes(lowered: &Lowered, clocks: &ClockTables) -> Vec<PredictorSize> {
     lowered
         .predictors
         .iter()
         .map(|p| {
             let stats = p.forest.stats();
+            let first = lowered.steps.iter().find(|step| step.target == p.target.name());
             PredictorSize {
                 target: p.target.name(),
                 trees: stats.trees,
                 nodes: stats.nodes,
                 leaves: stats.leaves,
+                trained_leaves: first.map_or(0, |step| step.leaves_before),
                 depth: stats.depth,
+                comparisons: Comparisons::of(&p.forest, clocks),
                 est_bytes: estimate_bytes(&p.forest),
             }
         })
@@ -141,7 +148,7 @@ fn emit_crate(bundle: &Bundle, lowered: &Lowered, sink: &mut dyn Sink) -> Result
         schema_version: emit::model::SCHEMA_VERSION,
         model_digest: &digest,
         data_digest: &bundle.provenance.data_digest,
-        predictors: sizes(lowered),
+        predictors: sizes(lowered, &bundle.clocks),
         files: sink.digests().clone(),
     };
     sink.file(MANIFEST, &mut |out| {

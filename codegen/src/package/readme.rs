@@ -143,7 +143,7 @@ fn size(out: &mut dyn Write, bundle: &Bundle, lowered: &Lowered) -> io::Result<(
         "Estimated for thumbv7em with `opt-level = \"s\"`; comparisons are the worst case of one prediction.\n"
     )?;
     writeln!(out, "| predictor | trees | leaves | comparisons | flash |\n|---|---|---|---|---|")?;
-    for s in sizes(lowered) {
+    for s in sizes(lowered, &bundle.clocks) {
         writeln!(
             out,
             "| {} | {} | {} | {} | {:.1} KiB |",

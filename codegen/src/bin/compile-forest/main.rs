@@ -124,7 +124,7 @@ fn run(args: &Args) -> Result<String, Failure> {
     if let Some(pruning) = &lowered.pruning {
         let _ = writeln!(text, "{pruning}.");
     }
-    let total: u64 = sizes(&lowered).iter().map(|s| s.est_bytes).sum();
+    let total: u64 = sizes(&lowered, &bundle.clocks).iter().map(|s| s.est_bytes).sum();
     let _ = writeln!(
         text,
         "{}: {} predictors, about {:.1} KiB of flash on thumbv7em",
