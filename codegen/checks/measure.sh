@@ -136,8 +136,8 @@ echo "point, or $(total all_points) for all in one walk (computed)."
 echo
 row "" x86-64 aarch64 thumbv7em
 row "---" "---:" "---:" "---:"
-each "program from shape to choice, \`.text\`" 1
-each "program from shape to choice, \`.rodata\`" 2
+each "program with both controllers, \`.text\`" 1
+each "program with both controllers, \`.rodata\`" 2
 each "predictors in it, \`.text\`" 3
 each "predictors in it, \`.rodata\`" 4
 leaf_row "predictors, \`.text\` per leaf" text

@@ -1,5 +1,7 @@
 //! C API of `enerinfer-runtime`. `include/enerinfer.h` is its documentation.
 #![no_std]
+// Every unsafe operation has a block and a reason of its own, for old compilers too.
+#![deny(unsafe_op_in_unsafe_fn)]
 
 use core::mem::{align_of, size_of};
 
