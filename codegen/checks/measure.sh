@@ -24,7 +24,7 @@ export CARGO_TARGET_DIR="$work/target" CARGO_PROFILE_RELEASE_OPT_LEVEL="${OPT_LE
 
 # Sum of a field over the predictors, by the manifest.
 total() { grep -o "\"$1\": [0-9]*" "$work/enerinfer-runtime/MANIFEST.json" | awk '{ n += $2 } END { print n }'; }
-leaves=$(total trained_leaves)
+leaves=$(total tree_leaves)
 
 # sizes IMAGE: bytes of code and of constants in the whole image, and of the predictors in it, by
 # the sections of their symbols.
@@ -130,7 +130,7 @@ leaf_row() {
 }
 
 echo
-echo "$leaves leaves as trained; opt-level $CARGO_PROFILE_RELEASE_OPT_LEVEL; bytes unless said otherwise."
+echo "$leaves leaves; opt-level $CARGO_PROFILE_RELEASE_OPT_LEVEL; bytes unless said otherwise."
 echo "Worst case in comparisons: $(total lookup) to look up ranks, then $(total one_point) for one operating"
 echo "point, or $(total all_points) for all in one walk (computed)."
 echo
@@ -145,4 +145,11 @@ leaf_row "predictors, \`.text\` and \`.rodata\` per leaf" both
 row "stack of a table, deepest of 200" "$(column "$host_stack" 1)" "$(column "$arm64_stack" 1)" "$(column "$arm_stack" 1)"
 row "stack from shape to choice, deepest of 200" "$(column "$host_stack" 2)" "$(column "$arm64_stack" 2)" "$(column "$arm_stack" 2)"
 row "instructions per table (callgrind; QEMU)" "$host_instructions" - "$arm_instructions"
+for measured in "$host_stack" "$arm64_stack" "$arm_stack"; do
+    measured=$(column "$measured" 2)
+    if [ "$measured" != - ] && [ "$measured" -gt "$(total est_stack_bytes)" ]; then
+        echo "error: the crate's README estimates a stack of only $(total est_stack_bytes) bytes" >&2
+        exit 1
+    fi
+done
 [ "$missing" = 0 ] || exit 3

@@ -13,7 +13,8 @@ use clap::Parser;
 use enerinfer_artifacts::Bundle;
 use enerinfer_codegen::import::import_bundle;
 use enerinfer_codegen::{
-    DEFAULT_MAX_NODES, Options, check_destination, generate_capi_to, generate_to, sizes,
+    DEFAULT_MAX_NODES, Options, check_destination, generate_capi_to, generate_to, size_warning,
+    sizes,
 };
 
 use failure::Failure;
@@ -119,6 +120,10 @@ fn run(args: &Args) -> Result<String, Failure> {
     }
     if let Some(folder) = &args.dump_ir {
         dump::write(&lowered, folder)?;
+    }
+    if let Some(warning) = size_warning(&args.out)? {
+        // As in `main`: nothing is left to tell if stderr is gone.
+        let _ = writeln!(io::stderr(), "warning: {warning}");
     }
     let mut text = if args.explain { explain::table(&lowered) } else { String::new() };
     if let Some(pruning) = &lowered.pruning {
