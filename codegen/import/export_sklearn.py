@@ -17,6 +17,10 @@ def _finite(values):
 
 
 def export(forest, features, path):
+    if hasattr(forest, "classes_"):
+        raise ValueError("a classifier: leaves of a regressor are needed")
+    if not isinstance(getattr(forest, "estimators_", None), list):
+        raise ValueError("a fitted RandomForestRegressor or ExtraTreesRegressor is needed")
     if getattr(forest, "n_outputs_", 1) != 1:
         raise ValueError("one output per forest: fit one forest per target")
     if forest.n_features_in_ != len(features):
@@ -32,7 +36,7 @@ def export(forest, features, path):
                 "threshold": _finite(tree.threshold),
                 "left": [int(v) for v in tree.children_left],
                 "right": [int(v) for v in tree.children_right],
-                "value": _finite(tree.value[:, 0, 0]),
+                "value": _finite(value[0][0] for value in tree.value),
             }
             for tree in trees
         ],

@@ -12,7 +12,7 @@
 use enerinfer_artifacts::Forest;
 use serde::Deserialize;
 
-use super::{Foreign, ImportError, add_tree, features, threshold};
+use super::{Foreign, ImportError, add_tree, features, threshold, without_mark};
 
 const FORMAT: &str = "enerinfer-sklearn-forest";
 
@@ -37,7 +37,7 @@ struct Tree {
 /// Reads the dump of a `RandomForestRegressor` or `ExtraTreesRegressor`.
 pub fn from_sklearn(json: &str) -> Result<Forest<f64>, ImportError> {
     let format = |reason: String| ImportError::Format { format: FORMAT, reason };
-    let dump: Dump = serde_json::from_str(json).map_err(|e| format(e.to_string()))?;
+    let dump: Dump = serde_json::from_str(without_mark(json)).map_err(|e| format(e.to_string()))?;
     if dump.format != FORMAT || dump.version != 1 {
         return Err(format(format!(
             "format `{}` version {}; `{FORMAT}` version 1 is read",
@@ -46,6 +46,9 @@ pub fn from_sklearn(json: &str) -> Result<Forest<f64>, ImportError> {
     }
     let features = features(dump.features.iter().map(String::as_str))?;
     let mut forest = Forest::constant(features, 0.0);
+    if dump.trees.is_empty() {
+        return Err(format("the forest has no tree: was it fitted?".to_owned()));
+    }
     let share = dump.trees.len() as f64;
     for (t, tree) in dump.trees.iter().enumerate() {
         let count = tree.feature.len();
@@ -71,6 +74,9 @@ fn node(
     let unsupported =
         |reason: &str| ImportError::Unsupported { tree: t, node: n, reason: reason.to_owned() };
     if tree.left[n] == -1 {
+        if tree.right[n] != -1 {
+            return Err(unsupported("it has a right child but no left one"));
+        }
         let value = tree.value[n].ok_or_else(|| unsupported("the leaf's value is not finite"))?;
         return Ok(Foreign::Leaf(value / share));
     }
