@@ -25,7 +25,7 @@ pub use packed::size_warning;
 pub use sink::MANIFEST;
 
 /// Size of one compiled predictor.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PredictorSize {
     /// Target of the predictor.
     pub target: &'static str,
@@ -43,6 +43,8 @@ pub struct PredictorSize {
     pub comparisons: Comparisons,
     /// Estimated flash on thumbv7em, bytes.
     pub est_bytes: u64,
+    /// Largest difference from the bundle's predictor by all passes, in tok/s, W or 1.
+    pub error_bound: f64,
 }
 
 /// A generated crate in memory; for large forests use [`generate_to`].
@@ -107,6 +109,12 @@ pub fn sizes(lowered: &Lowered, clocks: &ClockTables) -> Vec<PredictorSize> {
                 depth: stats.depth,
                 comparisons: Comparisons::of(&p.forest, clocks),
                 est_bytes: estimate_bytes(&p.forest),
+                error_bound: lowered
+                    .steps
+                    .iter()
+                    .filter(|step| step.target == p.target.name())
+                    .map(|step| step.error_bound)
+                    .sum(),
             }
         })
         .collect()

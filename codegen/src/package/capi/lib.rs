@@ -213,7 +213,10 @@ pub unsafe extern "C" fn enerinfer_end(controller: *mut CController) {
 /// See the header.
 #[no_mangle]
 pub extern "C" fn enerinfer_accel_khz(point: u32) -> u32 {
-    ACCEL_KHZ.get(point as usize % ACCEL_KHZ.len()).copied().unwrap_or(0)
+    match (point as usize) < POINTS {
+        true => ACCEL_KHZ.get(point as usize % ACCEL_KHZ.len()).copied().unwrap_or(0),
+        false => 0,
+    }
 }
 
 /// See the header.
