@@ -25,6 +25,7 @@ fn token_callback_runs_and_predicts_what_the_interpreter_does() {
     generate_capi_to(&bundle, Path::new("../enerinfer-runtime"), &capi).unwrap();
     common::cargo_fmt_is_silent(&capi);
     common::cargo(&capi, &["clippy", "--release"]);
+    common::cargo(&capi, &["doc", "--no-deps"]);
     common::cargo(&capi, &["build", "--release"]);
 
     let example = std::fs::read_to_string(capi.join("examples/token_callback.c")).unwrap();
