@@ -210,7 +210,7 @@ def main():
             x, y = columns(rows, names), numpy.array([value(r) for r in rows])
             forest = RandomForestRegressor(trees, max_depth=depth, random_state=1, n_jobs=2)
             forest.fit(x, y, sample_weight=1 / y**2)
-            export(forest, names, work / f"{target}.json")
+            export(forest, names, work / f"{target}.json", rows=x)
             spec["predictors"].append({"target": target, "format": "sklearn", "file": f"{target}.json"})
             # `peak` is asked once per model.
             questions = [highest[m] for m in models] if target == "peak" else asked

@@ -85,6 +85,34 @@ fn extreme_but_finite_thresholds_are_converted() {
     }
 }
 
+/// Trained on GHz instead of kHz, every clock of the device would go right.
+#[test]
+fn features_that_collapse_are_refused() {
+    let of = |thresholds: &[f64]| -> Vec<Value> {
+        thresholds.iter().map(|&t| stump(json!(t))).collect()
+    };
+    let ghz = dump(&["mem_khz"], &of(&[0.204, 0.665, 0.8]));
+    refused(from_sklearn(&ghz), &["`mem_khz` is split at 3 places from 0.204 to 0.8", "rows="]);
+    // Whole numbers of a small range look alike: then the exporter has to have seen them.
+    from_sklearn(&ghz.replace("{\"features", "{\"whole_numbers\":true,\"features")).unwrap();
+    // Midpoints of {1, 3} and {2, 3}.
+    from_sklearn(&dump(&["kv_heads"], &of(&[2.0, 2.5, 2.0]))).unwrap();
+    from_sklearn(&dump(&["mem_khz"], &of(&[0.2, 0.7, 0.8, 1.5]))).unwrap();
+
+    let with = |infos: &str| {
+        let named =
+            lightgbm("1.5", "1 3").replace("average_output", &format!("feature_infos={infos}"));
+        from_lightgbm(&named)
+    };
+    for whole in ["[4:79]", "[0:4294967295]", "none", "[5:5]"] {
+        with(whole).unwrap();
+    }
+    for other in ["[0.204:3.199]", "[-1:4]", "[0:4294967296]", "[1:1.5]", "[nan:2]", "[x:2]", "[]"]
+    {
+        refused(with(other), &["`vocab` was trained on", "whole numbers"]);
+    }
+}
+
 #[test]
 fn trees_of_one_leaf_are_constants() {
     let leaf = |value: f64| tree(&[-2], json!([-2]), &[-1], &[-1], json!([value]));
@@ -316,8 +344,14 @@ def tree(threshold=1.5):
         children_left=[1, -1, -1], children_right=[2, -1, -1], value=[[[0.2]], [[0.1]], [[0.30000000000000004]]]))
 def forest(*trees, **more):
     return New(**{"estimators_": list(trees), "n_features_in_": 1, "n_outputs_": 1, **more})
-export(forest(tree(), tree(0.1 + 0.2)), ["layers"], "good.json")
+export(forest(tree(), tree(0.1 + 0.2)), ["layers"], "good.json", rows=[[1], [2.0], [0], [2**32 - 1]])
 export(forest(tree(float("inf"))), ["layers"], "infinite.json")
+for rows in [[[0.5]], [[-1]], [[2**32]], [[float("nan")]], [[float("inf")]]]:
+    try:
+        export(forest(tree()), ["layers"], "bad.json", rows)
+    except ValueError:
+        continue
+    sys.exit(f"accepted: {rows}")
 for bad, names in [(forest(tree(), n_outputs_=2), ["layers"]), (forest(tree()), ["layers", "hidden"]),
                    (forest(tree(), classes_=[0, 1]), ["layers"]), (New(n_features_in_=1), ["layers"])]:
     try:

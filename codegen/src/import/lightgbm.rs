@@ -5,9 +5,9 @@
 
 use std::collections::HashMap;
 
-use enerinfer_artifacts::Forest;
+use enerinfer_artifacts::{Feature, Forest};
 
-use super::{Foreign, ImportError, add_tree, features, threshold, without_mark};
+use super::{Foreign, ImportError, add_tree, features, is_device_value, threshold, without_mark};
 
 const FORMAT: &str = "LightGBM model";
 
@@ -145,6 +145,9 @@ pub fn from_lightgbm(text: &str) -> Result<Forest<f64>, ImportError> {
         }
     }
     let mut forest = Forest::constant(features(names.split_whitespace())?, 0.0);
+    if let Some(infos) = header.get("feature_infos") {
+        check_ranges(&forest.features, infos)?;
+    }
     let share = if header.contains_key("average_output") { sections.len() as f64 } else { 1.0 };
     for section in &sections {
         let nodes = section.nodes(share, forest.features.len())?;
@@ -152,6 +155,26 @@ pub fn from_lightgbm(text: &str) -> Result<Forest<f64>, ImportError> {
     }
     forest.validate()?;
     Ok(forest)
+}
+
+/// Refuses features that were trained on other numbers than the device has: LightGBM keeps the
+/// range of each as `[min:max]`, or `none` if nothing splits on it.
+fn check_ranges(features: &[Feature], infos: &str) -> Result<(), ImportError> {
+    for (feature, info) in features.iter().zip(infos.split_whitespace()) {
+        let Some(range) = info.strip_prefix('[').and_then(|info| info.strip_suffix(']')) else {
+            continue;
+        };
+        for end in range.split(':') {
+            if !end.parse().is_ok_and(is_device_value) {
+                return Err(format_error(format!(
+                    "`{}` was trained on values such as {end}; the device has whole numbers below \
+                     2^32 in the schema's unit: train on those",
+                    feature.name()
+                )));
+            }
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -106,6 +106,11 @@ fn threshold(goes_left: impl Fn(u32) -> bool) -> Threshold {
     Threshold::At(left)
 }
 
+/// Whether the device can have a feature of this value.
+fn is_device_value(value: f64) -> bool {
+    value.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(&value)
+}
+
 const MISSING: &str = "a child with this index does not exist: the dump was cut";
 
 /// The text without a byte order mark, which editors of some systems put in front.

@@ -8,8 +8,12 @@
 //!
 //! The arrays are those of `tree_`; a left child of −1 marks a leaf. The prediction is the mean of
 //! the trees. scikit-learn rounds inputs to `f32` and compares them to an `f64` threshold.
+//!
+//! A feature whose thresholds, three or more, all fall between two neighbouring whole numbers was
+//! hardly trained on whole numbers (but on GHz, or scaled), and is refused, unless the dump says
+//! `"whole_numbers": true`, as the exporter does when it was given the rows.
 
-use enerinfer_artifacts::Forest;
+use enerinfer_artifacts::{Feature, Forest};
 use serde::Deserialize;
 
 use super::{Foreign, ImportError, add_tree, features, threshold, without_mark};
@@ -22,6 +26,9 @@ struct Dump {
     version: u32,
     features: Vec<String>,
     trees: Vec<Tree>,
+    /// Whether the exporter has seen that the rows are whole numbers.
+    #[serde(default)]
+    whole_numbers: bool,
 }
 
 #[derive(Deserialize)]
@@ -49,6 +56,9 @@ pub fn from_sklearn(json: &str) -> Result<Forest<f64>, ImportError> {
     if dump.trees.is_empty() {
         return Err(format("the forest has no tree: was it fitted?".to_owned()));
     }
+    if !dump.whole_numbers {
+        check_not_collapsed(&dump, &forest.features)?;
+    }
     let share = dump.trees.len() as f64;
     for (t, tree) in dump.trees.iter().enumerate() {
         let count = tree.feature.len();
@@ -62,6 +72,33 @@ pub fn from_sklearn(json: &str) -> Result<Forest<f64>, ImportError> {
     }
     forest.validate()?;
     Ok(forest)
+}
+
+/// Refuses features that whole numbers divide in one way only, although training found several.
+fn check_not_collapsed(dump: &Dump, features: &[Feature]) -> Result<(), ImportError> {
+    for (column, feature) in features.iter().enumerate() {
+        let mut thresholds: Vec<f64> = Vec::new();
+        for tree in &dump.trees {
+            let splits = tree.feature.iter().zip(&tree.left).zip(&tree.threshold);
+            let own = splits.filter(|((f, left), _)| **f == column as i64 && **left != -1);
+            thresholds.extend(own.filter_map(|(_, threshold)| *threshold));
+        }
+        thresholds.sort_by(f64::total_cmp);
+        thresholds.dedup();
+        let [lowest, .., highest] = thresholds[..] else { continue };
+        if thresholds.len() >= 3 && lowest.floor() == highest.floor() {
+            return Err(ImportError::Format {
+                format: FORMAT,
+                reason: format!(
+                    "`{}` is split at {} places from {lowest} to {highest}, which are one for whole \
+                     numbers: train in the schema's unit, or export with rows= if it was",
+                    feature.name(),
+                    thresholds.len()
+                ),
+            });
+        }
+    }
+    Ok(())
 }
 
 fn node(
