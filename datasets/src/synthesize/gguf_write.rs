@@ -5,11 +5,11 @@ use std::path::Path;
 
 use enerinfer_artifacts::ShapeDims;
 
-use super::SynthesizeError;
 use super::mix::tensor_type;
 use super::output::{Counter, write_large};
 use super::pattern::Patterns;
 use super::tensors::{Role, Tensor, of_shape};
+use super::{SynthesizeError, file_stem};
 use crate::ggml::{ALIGNMENT, MAGIC, TensorType, ValueType, aligned, key};
 use crate::{Model, WeightFormat};
 
@@ -105,6 +105,11 @@ impl GgufModel {
         gguf.file_bytes = padded(gguf.head_bytes)
             + gguf.tensors.iter().map(|t| padded(data_bytes(t))).sum::<u64>();
         Ok(gguf)
+    }
+
+    /// `<model>-<format>.gguf`, with `_` for what is no letter, digit, `.`, `_` or `-`.
+    pub fn file_name(&self) -> String {
+        format!("{}-{}.gguf", file_stem(&self.name), self.format)
     }
 
     /// Length of the file.
