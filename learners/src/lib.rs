@@ -91,6 +91,7 @@ mod share;
 mod split;
 mod store;
 mod svr;
+mod thermal;
 mod tree;
 mod weights;
 
@@ -113,4 +114,5 @@ pub use share::{
 };
 pub use store::{Known, NoStore, Scored, Store, StoreError};
 pub use svr::{SvrKernel, SvrLearner, SvrParams};
+pub use thermal::{Segment, THERMAL_HORIZON_S, ThermalForm};
 pub use weights::relative_weights;
