@@ -5,15 +5,13 @@
 #
 # usage: embedded.sh BUNDLE
 #
-# The stable toolchain has no other targets. Debian's packages rustc-web and rust-web-src (of one
-# version) can build `core` for them; they are unpacked into a cache, not installed. Needed besides:
-# qemu-system-arm, qemu-user-static, binutils-arm-none-eabi, node.
+# The compiler is that of cross.sh. Needed besides: qemu-system-arm, qemu-user-static,
+# binutils-arm-none-eabi, node.
 # Exit code 3: something is missing, which is named; nothing was proved for that target.
 set -eu
 
 bundle=$(realpath "${1:?usage: embedded.sh BUNDLE}")
 here=$(cd "$(dirname "$0")" && pwd)
-cache=${ENERINFER_CROSS_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/enerinfer-cross}
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 missing=0
@@ -27,43 +25,8 @@ export CARGO_TARGET_DIR="$work/target"
 expected=$(cargo run --quiet --release --bin probe)
 echo "host               $expected"
 
-web="$cache/rustc-web"
-if [ ! -x "$web/usr/bin/rustc" ]; then
-    if ! command -v apt-get > /dev/null || ! command -v dpkg > /dev/null; then
-        miss "apt-get and dpkg, to fetch rustc-web" "every other target"
-        exit 3
-    fi
-    mkdir -p "$cache/deb"
-    std=$(apt-cache depends libstd-rust-web-dev | grep -o 'libstd-rust-web-[0-9.]*' | head -n 1)
-    llvm=$(apt-cache depends "$std" | grep -o 'libllvm[0-9.]*' | head -n 1)
-    if ! (cd "$cache/deb" &&
-        apt-get download rustc-web rust-web-src libstd-rust-web-dev "$std" "$llvm"); then
-        miss "rustc-web (apt-get update first?)" "every other target"
-        exit 3
-    fi
-    for package in "$cache"/deb/*.deb; do dpkg -x "$package" "$web"; done
-fi
-LD_LIBRARY_PATH="$web/usr/lib/$(uname -m)-linux-gnu"
-export LD_LIBRARY_PATH RUSTC="$web/usr/bin/rustc" RUSTC_BOOTSTRAP=1
-lld=$(find "$(rustup run stable rustc --print sysroot)" -name rust-lld | head -n 1)
-
-# build TARGET RUSTFLAGS ARGUMENT...; `core` is built once per target and kept in the cache.
-build() {
-    target=$1
-    flags=$2
-    shift 2
-    sysroot="$cache/sysroot"
-    lib="$sysroot/lib/rustlib/$target/lib"
-    if [ ! -d "$lib" ]; then
-        RUSTFLAGS="-C linker=$lld" cargo build --quiet --release -Zbuild-std=core \
-            --target "$target" --manifest-path "$work/enerinfer-runtime/Cargo.toml"
-        mkdir -p "$lib"
-        cp "$CARGO_TARGET_DIR/$target/release/deps"/libcore-*.rlib \
-            "$CARGO_TARGET_DIR/$target/release/deps"/libcompiler_builtins-*.rlib "$lib"
-    fi
-    RUSTFLAGS="--sysroot $sysroot -C linker=$lld $flags" \
-        cargo rustc --quiet --release --target "$target" "$@"
-}
+core_manifest="$work/enerinfer-runtime/Cargo.toml"
+. "$here/cross.sh"
 
 same() {
     echo "$1 $2"

@@ -66,11 +66,7 @@ struct Line {
 
 impl Fault {
     /// What is played, and what the controllers believe.
-    fn apply(
-        self,
-        trained: &Scenario,
-        seed: u64,
-    ) -> Result<(Scenario, Beliefs), LoopError> {
+    fn apply(self, trained: &Scenario, seed: u64) -> Result<(Scenario, Beliefs), LoopError> {
         let mut played = trained.clone();
         let mut predicted = trained.truth.clone();
         let mut regressor = trained.heat;
@@ -143,12 +139,7 @@ pub fn exhibit() -> Result<Exhibit, LoopError> {
     })
 }
 
-fn line(
-    fault: Fault,
-    name: &'static str,
-    heat: HeatSplit,
-    qoe: f64,
-) -> Result<Line, LoopError> {
+fn line(fault: Fault, name: &'static str, heat: HeatSplit, qoe: f64) -> Result<Line, LoopError> {
     let mut trained = stress(heat, qoe)?;
     trained.stop.at_shell_celsius = None;
     let mut out = Line {

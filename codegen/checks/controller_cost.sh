@@ -1,0 +1,58 @@
+#!/bin/sh
+# Counts the instructions of the controllers' calls on an emulated Cortex-M4, and the code of the
+# whole firmware that makes them; fails if a limit is exceeded.
+#
+# usage: controller_cost.sh
+#
+# The compiler is that of cross.sh. Needed besides: qemu-system-arm, binutils-arm-none-eabi.
+# Exit code 1: a limit is exceeded; 3: something is missing, which is named, and nothing was proved.
+set -eu
+
+token_limit=2000  # instructions
+tick_limit=50000  # instructions
+code_limit=16384  # bytes
+
+here=$(cd "$(dirname "$0")" && pwd)
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+miss() { echo "MISSING: $1: $2 is NOT checked" >&2; exit 3; }
+command -v qemu-system-arm > /dev/null || miss qemu-system-arm "the controllers' cost"
+command -v arm-none-eabi-size > /dev/null || miss binutils-arm-none-eabi "the controllers' cost"
+
+# The runtime, as the generated crate has it: outside this workspace.
+mkdir "$work/runtime"
+cp -r "$here/../runtime/src" "$work/runtime/src"
+cat > "$work/runtime/Cargo.toml" << 'MANIFEST'
+[package]
+name = "enerinfer-runtime-core"
+version = "0.0.0"
+edition = "2021"
+
+[lib]
+name = "enerinfer_runtime"
+
+[workspace]
+MANIFEST
+cp -r "$here/controllers" "$work/probe"
+sed -i "s|RUNTIME|$work/runtime|" "$work/probe/Cargo.toml"
+cd "$work/probe"
+export CARGO_TARGET_DIR="$work/target"
+core_manifest="$work/runtime/Cargo.toml"
+. "$here/cross.sh"
+
+build thumbv7em-none-eabihf "-C link-arg=-T$here/embedded/mps2-an386.ld" --bin controllers
+firmware="$CARGO_TARGET_DIR/thumbv7em-none-eabihf/release/controllers"
+costs=$(qemu-system-arm -machine mps2-an386 -cpu cortex-m4 -icount shift=0 -nographic \
+    -semihosting-config enable=on,target=native -kernel "$firmware" 2>&1)
+code=$(arm-none-eabi-size "$firmware" | awk 'NR == 2 { print $1 }')
+printf '%s\ncode_and_constants %s\n' "$costs" "$code" |
+    awk -v token="$token_limit" -v tick="$tick_limit" -v code="$code_limit" '
+    /^on_token/ { limit = token; unit = "instructions" }
+    /^tick/     { limit = tick;  unit = "instructions" }
+    /^code/     { limit = code;  unit = "bytes, firmware and arithmetic library included" }
+    {
+        over = $2 + 0 == 0 || $2 >= limit
+        printf "%-20s %6d of %6d %s%s\n", $1, $2, limit, unit, over ? ": TOO MUCH" : ""
+        failed = failed || over
+    }
+    END { exit failed || NR != 5 }'
