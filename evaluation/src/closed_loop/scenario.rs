@@ -66,7 +66,7 @@ pub struct Scenario {
 }
 
 /// The threshold of EnerInfer §6.3, °C.
-pub const THRESHOLD_CELSIUS: f64 = 42.0;
+pub(super) const THRESHOLD_CELSIUS: f64 = 42.0;
 
 /// Resolution of Linux thermal zones, °C.
 const SENSOR_CELSIUS: f64 = 0.001;
