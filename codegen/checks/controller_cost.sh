@@ -4,7 +4,7 @@
 #
 # usage: controller_cost.sh
 #
-# The compiler is that of cross.sh. Needed besides: qemu-system-arm, binutils-arm-none-eabi.
+# Needed besides the compiler (see cross.sh): qemu-system-arm, binutils-arm-none-eabi.
 # Exit code 1: a limit is exceeded; 3: something is missing, which is named, and nothing was proved.
 set -eu
 
@@ -15,14 +15,16 @@ code_limit=16384  # bytes
 here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-miss() { echo "MISSING: $1: $2 is NOT checked" >&2; exit 3; }
-command -v qemu-system-arm > /dev/null || miss qemu-system-arm "the controllers' cost"
-command -v arm-none-eabi-size > /dev/null || miss binutils-arm-none-eabi "the controllers' cost"
+. "$here/cross.sh"
+for tool in qemu-system-arm arm-none-eabi-size; do
+    command -v "$tool" > /dev/null || miss "$tool" "the controllers' cost"
+done
+[ "$missing" = 0 ] && fetch_compiler || exit 3
 
 # The runtime, as the generated crate has it: outside this workspace.
-mkdir "$work/runtime"
-cp -r "$here/../runtime/src" "$work/runtime/src"
-cat > "$work/runtime/Cargo.toml" << 'MANIFEST'
+mkdir "$work/enerinfer-runtime"
+cp -r "$here/../runtime/src" "$work/enerinfer-runtime/src"
+cat > "$work/enerinfer-runtime/Cargo.toml" << 'MANIFEST'
 [package]
 name = "enerinfer-runtime-core"
 version = "0.0.0"
@@ -34,13 +36,10 @@ name = "enerinfer_runtime"
 [workspace]
 MANIFEST
 cp -r "$here/controllers" "$work/probe"
-sed -i "s|RUNTIME|$work/runtime|" "$work/probe/Cargo.toml"
 cd "$work/probe"
 export CARGO_TARGET_DIR="$work/target"
-core_manifest="$work/runtime/Cargo.toml"
-. "$here/cross.sh"
 
-build thumbv7em-none-eabihf "-C link-arg=-T$here/embedded/mps2-an386.ld" --bin controllers
+cross thumbv7em-none-eabihf "-C link-arg=-T$here/embedded/mps2-an386.ld" --bin controllers
 firmware="$CARGO_TARGET_DIR/thumbv7em-none-eabihf/release/controllers"
 costs=$(qemu-system-arm -machine mps2-an386 -cpu cortex-m4 -icount shift=0 -nographic \
     -semihosting-config enable=on,target=native -kernel "$firmware" 2>&1)

@@ -209,3 +209,69 @@ fn resampled(samples: &[Sample]) -> Vec<TraceSecond> {
     }
     seconds
 }
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)] // a test's way to fail
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const HEADER: &str = "session,model,time_s,shell_celsius,accel_power_w\n";
+
+    fn read(rows: &str) -> Vec<TemperatureTrace> {
+        TemperatureTrace::read_from(format!("{HEADER}{rows}").as_bytes(), "t.csv").unwrap().0
+    }
+
+    fn seconds(trace: &TemperatureTrace) -> Vec<(f64, f64)> {
+        trace.seconds.iter().map(|s| (s.shell_celsius, s.accel_power_w)).collect()
+    }
+
+    #[test]
+    fn rows_of_any_rate_become_seconds() {
+        // 1.5 s apart: temperatures on the line, powers as means.
+        let traces = read("a,m,10,40,1\na,m,11.5,43,3\na,m,13,40,5\n");
+        assert_eq!(seconds(&traces[0]), [(40.0, 1.0), (42.0, 2.0), (42.0, 3.0), (40.0, 5.0)]);
+        // Several rows within a second.
+        let traces = read("a,m,0,40,1\na,m,0.25,40.5,2\na,m,0.75,41.5,4\na,m,1,42,6\n");
+        assert_eq!(seconds(&traces[0]), [(40.0, 2.25), (42.0, 6.0)]);
+        // One row is one second.
+        assert_eq!(seconds(&read("a,m,5,40,1\n")[0]), [(40.0, 1.0)]);
+    }
+
+    #[test]
+    fn gaps_and_sessions_part_traces() {
+        let traces = read("a,m,0,40,1\nb,n,0,30,2\na,m,1,41,1\na,m,3.6,39,1\nb,n,2.5,31,2\n");
+        let of: Vec<(&str, &str, usize)> = traces
+            .iter()
+            .map(|t| (t.session.as_str(), t.model.as_str(), t.seconds.len()))
+            .collect();
+        assert_eq!(of, [("a", "m", 2), ("a", "m", 1), ("b", "n", 3)]);
+        assert_eq!(traces[0].ambient_celsius, None);
+    }
+
+    proptest! {
+        /// However a straight line and a constant power are sampled, they are read as they were.
+        #[test]
+        fn sampling_does_not_matter(steps in prop::collection::vec(0.05..2.4f64, 1..60)) {
+            let mut time = 3.0;
+            let mut rows = format!("a,m,{time},40,2\n");
+            for step in &steps {
+                time += step;
+                rows += &format!("a,m,{time},{},2\n", 40.0 + 0.01 * (time - 3.0));
+            }
+            let traces = read(&rows);
+            prop_assert_eq!(traces.len(), 1);
+            prop_assert_eq!(traces[0].seconds.len(), (time - 3.0).floor() as usize + 1);
+            for (second, (shell, power)) in seconds(&traces[0]).into_iter().enumerate() {
+                prop_assert!((shell - 40.0 - 0.01 * second as f64).abs() < 1e-6, "{shell}");
+                prop_assert!((power - 2.0).abs() < 1e-6, "{power}");
+            }
+        }
+
+        /// Any text is read or refused.
+        #[test]
+        fn any_rows_end_well(rows in "([a-b],m,[0-9eE.+-]{0,8},[0-9eE.+-]{0,8},[0-9eE.+-]{0,8}\n){0,6}") {
+            let _ = TemperatureTrace::read_from(format!("{HEADER}{rows}").as_bytes(), "t.csv");
+        }
+    }
+}

@@ -14,8 +14,8 @@ const SESSION_S: usize = 150;
 const WARM_UP_S: usize = 30;
 /// Shell temperatures that sessions start from, °C: the model's range, and below it.
 const START_CELSIUS: (f64, f64) = (34.0, 45.0);
-/// Resolution of the shell's sensor, °C. Assumed: that of usual skin thermistors.
-const SENSOR_CELSIUS: f64 = 0.1;
+/// Readings of the shell's sensor per °C. Assumed: the resolution of usual skin thermistors.
+const READINGS_PER_CELSIUS: f64 = 10.0;
 /// Most that background work adds, as a share of the model's power at the highest clocks.
 /// Assumed: about the CPU's share in EnerInfer Figure 1.
 const BACKGROUND_SHARE: f64 = 0.25;
@@ -103,7 +103,8 @@ impl SimulatedDevice {
             load.next(self, &mut rng);
             if second >= WARM_UP_S {
                 trace.seconds.push(TraceSecond {
-                    shell_celsius: (at.shell_celsius / SENSOR_CELSIUS).round() * SENSOR_CELSIUS,
+                    shell_celsius: (at.shell_celsius * READINGS_PER_CELSIUS).round()
+                        / READINGS_PER_CELSIUS,
                     accel_power_w: load.decode.map_or(0.0, |d| d.accel_power_w),
                 });
             }
@@ -186,4 +187,56 @@ fn decode_somewhere(
         accel: rng.random_range(0..clocks.accel_khz.len()) as u8,
     };
     device.decode(shape, point)
+}
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)] // a test's way to fail
+mod tests {
+    use super::*;
+    use crate::names;
+    use enerinfer_datasets::sampler;
+
+    const AMBIENTS: [f64; 2] = [15.0, 35.0];
+
+    #[test]
+    fn a_session_depends_on_its_number_and_the_seed_alone() {
+        let phone = SimulatedDevice::builtin("h_phone", None).unwrap();
+        let models = sampler::sample(5, 1).unwrap();
+        let session = |seed, i| phone.temperature_trace(&models, &AMBIENTS, seed, i);
+        let forward: Vec<_> = (0..8).map(|i| session(1, i)).collect();
+        let backward: Vec<_> = (0..8).rev().map(|i| session(1, i)).collect();
+        assert!(forward.iter().eq(backward.iter().rev()));
+        assert_ne!(forward[0], session(2, 0));
+        assert_ne!(forward[0].seconds, forward[4].seconds);
+        assert_eq!(phone.temperature_trace(&[], &AMBIENTS, 1, 1).seconds, []);
+        assert_eq!(phone.temperature_trace(&models, &[], 1, 1).seconds, []);
+    }
+
+    #[test]
+    fn sessions_of_every_device_are_plausible_and_varied() {
+        for name in names() {
+            let device = SimulatedDevice::builtin(name, None).unwrap();
+            let models = sampler::sample(10, 1).unwrap();
+            let (mut paused, mut changed, mut ambients) = (0, 0, [0, 0]);
+            for i in 0..40 {
+                let trace = device.temperature_trace(&models, &AMBIENTS, 3, i);
+                assert_eq!(trace.seconds.len(), SESSION_S);
+                ambients[usize::from(trace.ambient_celsius == Some(35.0))] += 1;
+                assert!(models.iter().any(|m| m.name == trace.model));
+                let power: Vec<f64> = trace.seconds.iter().map(|s| s.accel_power_w).collect();
+                paused += usize::from(power.contains(&0.0));
+                changed += usize::from(power.windows(2).any(|p| p[0] != p[1]));
+                // Continuous requests have no pauses, back-to-back ones have.
+                assert_eq!(i % 4 == 1, i % 4 == 1 && power.contains(&0.0), "{name} {i}");
+                assert!(i % 4 != 0 || !power.contains(&0.0), "{name} {i}");
+                for s in &trace.seconds {
+                    assert!((15.0..120.0).contains(&s.shell_celsius), "{name}: {s:?}");
+                    let reading = s.shell_celsius * READINGS_PER_CELSIUS;
+                    assert!((reading - reading.round()).abs() < 1e-9, "{name}: {s:?}");
+                }
+            }
+            assert!(paused >= 15 && changed >= 35, "{name}: {paused} {changed}");
+            assert!(ambients.iter().all(|n| *n > 5), "{name}: {ambients:?}");
+        }
+    }
 }

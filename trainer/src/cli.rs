@@ -56,8 +56,8 @@ The report goes to out/evaluation/: evaluation.{json,html,md}; search/ keeps eve
 /// Options of the whole job.
 #[derive(Debug, Args)]
 pub struct TrainArgs {
-    /// Platform to train for: a simulated one (see --list-platforms), or any name together with
-    /// --measurements
+    /// Platform to train for: a simulated one (see --list-platforms), a platform file (NAME.toml),
+    /// or any name together with --measurements
     #[arg(long, value_name = "NAME")]
     pub platform: Option<String>,
     /// Weight format, where the simulated platform has several (e.g. q4_k_m)
@@ -117,7 +117,7 @@ pub struct EvaluateArgs {
     /// Every built-in device, in its default weight format
     #[arg(long, required_unless_present = "platform", conflicts_with = "platform")]
     pub all: bool,
-    /// Devices to evaluate
+    /// Devices to evaluate: names (see --list-platforms), or platform files (NAME.toml)
     #[arg(long, value_name = "LIST", value_delimiter = ',')]
     pub platform: Vec<String>,
     /// Figures and tables to compute, by their names in the report [default: all]

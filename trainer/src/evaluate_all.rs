@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 use enerinfer_artifacts::exhibit::{EVALUATION_VERSION, Evaluation, Exhibit};
+use enerinfer_artifacts::record::ThermalAccuracy;
 use enerinfer_artifacts::{Bundle, write_atomic};
 use enerinfer_codegen::{Options, lower};
 use enerinfer_datasets::{LlmShape, MeasurementTable, Model, independent, sampler, survey};
@@ -20,7 +21,7 @@ use crate::predicted::{ModelTables, Predictors, measured_tables};
 use crate::progress::{Mode, Progress};
 use crate::samples::FeatureSet;
 use crate::seeds::Seeds;
-use crate::{Family, TrainError};
+use crate::{Family, TrainError, device, thermal};
 
 /// Real LLMs below this size are judged (EnerInfer Figure 3: "the top LLMs up to 7 B").
 const LARGEST_LLM: u64 = 7_000_000_000;
@@ -59,6 +60,12 @@ pub fn run(args: &EvaluateArgs) -> Result<String> {
             judged.push(judge(device, &synthetic, args, &out, &progress, &mut notes)?);
         }
     }
+    let mut thermal = Vec::new();
+    if topics.contains(&Topic::Fig11) {
+        for device in &devices {
+            thermal.extend(thermal_accuracy(device, &synthetic, seeds, &progress)?);
+        }
+    }
     let shapes: Vec<LlmShape> = synthetic.iter().map(|m| m.shape).collect();
     let independent = independent::sample(INDEPENDENT, seeds.shapes);
     let inputs = Inputs {
@@ -66,6 +73,7 @@ pub fn run(args: &EvaluateArgs) -> Result<String> {
         synthetic: &shapes,
         independent: &independent,
         judged: &judged,
+        thermal: &thermal,
     };
     let mut exhibits: Vec<Exhibit> = Vec::new();
     for &topic in &topics {
@@ -102,18 +110,41 @@ fn topics(only: &[String]) -> Result<Vec<Topic>> {
     Ok(Topic::ALL.into_iter().filter(|t| asked.contains(t)).collect())
 }
 
-/// The devices asked for, each once, in their default format.
+/// The devices asked for, in their default format.
 fn devices(args: &EvaluateArgs) -> Result<Vec<SimulatedDevice>> {
-    let known = enerinfer_device::names();
-    // An unknown name is refused with the nearest known one.
-    for name in &args.platform {
-        SimulatedDevice::builtin(name, None)?;
+    let mut devices: Vec<SimulatedDevice> = Vec::new();
+    if args.all {
+        for name in enerinfer_device::names() {
+            devices.push(SimulatedDevice::builtin(name, None)?);
+        }
     }
-    let mut devices = Vec::new();
-    for name in known.iter().filter(|n| args.all || args.platform.iter().any(|p| p == **n)) {
-        devices.push(SimulatedDevice::builtin(name, None)?);
+    for name in &args.platform {
+        let device = device::named(name, None)?;
+        if devices.iter().any(|d| d.platform().name == device.platform().name) {
+            let name = &device.platform().name;
+            return Err(BadInput(format!("--platform: `{name}` is named twice")).into());
+        }
+        devices.push(device);
     }
     Ok(devices)
+}
+
+/// Accuracy of a device's thermal model; none if the device does not get warm enough.
+fn thermal_accuracy(
+    device: &SimulatedDevice,
+    synthetic: &[Model],
+    seeds: Seeds,
+    progress: &Progress,
+) -> Result<Option<(SimulatedDevice, ThermalAccuracy)>> {
+    progress.note(&format!("thermal model of {}", device.platform().name));
+    let models = fitting(device, synthetic);
+    let found = thermal::simulated(device, &models, seeds.split, seeds.thermal)?;
+    Ok(found.and_then(|t| t.accuracy).map(|a| (device.clone(), a)))
+}
+
+/// The models that fit a device's memory.
+fn fitting(device: &SimulatedDevice, models: &[Model]) -> Vec<Model> {
+    models.iter().filter(|m| device.fits(&m.shape)).cloned().collect()
 }
 
 /// Trains predictors for a device and predicts models that they have not seen.
@@ -127,7 +158,7 @@ fn judge(
 ) -> Result<Judged> {
     let name = &device.platform().name;
     let seeds = Seeds::new(args.seed);
-    let models: Vec<Model> = synthetic.iter().filter(|m| device.fits(&m.shape)).cloned().collect();
+    let models = fitting(device, synthetic);
     let skipped = synthetic.len() - models.len();
     if skipped > 0 {
         let note = format!(
@@ -160,6 +191,7 @@ fn judge(
         trials: args.trials,
         journal: &journal,
         flash_budget_bytes: FLASH_BUDGET_BYTES,
+        thermal: None,
         command: String::new(),
     };
     let outcome = pipeline::run(&config, progress)?;
@@ -241,7 +273,8 @@ fn regenerate_command(args: &EvaluateArgs, topics: &[Topic]) -> String {
     if args.all {
         command.push_str(" --all");
     } else {
-        let _ = write!(command, " --platform {}", args.platform.join(","));
+        let names: Vec<String> = args.platform.iter().map(|p| device::shown(p)).collect();
+        let _ = write!(command, " --platform {}", names.join(","));
     }
     if topics.len() < Topic::ALL.len() {
         let names: Vec<&str> = topics.iter().map(|t| t.name()).collect();

@@ -15,7 +15,7 @@ use crate::pipeline::{self, Config, Outcome};
 use crate::progress::{Mode, Progress};
 use crate::seeds::Seeds;
 use crate::thermal::{self, Thermal};
-use crate::{Family, FeatureSet, thermal_file};
+use crate::{Family, FeatureSet, device, thermal_file};
 
 /// The command line or the input is at fault (exit code 2).
 #[derive(Debug, thiserror::Error)]
@@ -46,6 +46,20 @@ pub fn run(args: &TrainArgs) -> Result<String> {
         ))
         .into());
     };
+    let (platform, simulates) = if device::is_file(platform) {
+        if args.measurements.is_some() {
+            return Err(BadInput(format!(
+                "--platform {platform}: a platform file is for simulating; name the platform of \
+                 --measurements"
+            ))
+            .into());
+        }
+        let device = device::named(platform, None)?;
+        (device.platform().name.clone(), platform)
+    } else {
+        (platform.to_owned(), platform)
+    };
+    let platform = platform.as_str();
     if platform.is_empty()
         || !platform.chars().all(|c| c.is_ascii_alphanumeric() || "_-.".contains(c))
         || platform.starts_with('.')
@@ -64,7 +78,7 @@ pub fn run(args: &TrainArgs) -> Result<String> {
     let progress = Progress::new(if args.quiet { Mode::Quiet } else { Mode::Auto });
     let input = match &args.measurements {
         Some(path) => imported(platform, path, &progress)?,
-        None => simulated(platform, args, &progress)?,
+        None => simulated(simulates, args, &progress)?,
     };
     pipeline::check_models(&input.table).with_context(|| match &args.measurements {
         Some(path) => format!("cannot train on {}", path.display()),
@@ -85,7 +99,7 @@ pub fn run(args: &TrainArgs) -> Result<String> {
         journal: &journal,
         thermal: thermal.as_ref(),
         flash_budget_bytes: u64::from(args.flash_budget) << 10,
-        command: regenerate_command(platform, args),
+        command: regenerate_command(simulates, args),
     };
     let outcome = pipeline::run(&config, &progress)?;
     write_outputs(&out, &input.table, &outcome)?;
@@ -198,7 +212,7 @@ fn simulated(platform: &str, args: &TrainArgs, progress: &Progress) -> Result<In
             BadInput(format!("unknown weight format {name:?}; known: {}", known.join(", ")))
         })?),
     };
-    let device = SimulatedDevice::builtin(platform, format)?;
+    let device = device::named(platform, format)?;
     let seeds = Seeds::new(args.seed);
     let sampled = sampler::sample(args.models as usize, seeds.shapes)?;
     let models: Vec<Model> = sampled.into_iter().filter(|m| device.fits(&m.shape)).collect();
@@ -210,9 +224,10 @@ fn simulated(platform: &str, args: &TrainArgs, progress: &Progress) -> Result<In
     let table = device.measure(&models, Noise { relative_sd }, seeds.noise);
     let noiseless = device.measure(&models, Noise { relative_sd: 0.0 }, seeds.noise);
     progress.note(&format!(
-        "{} models × {} operating points, SIMULATED on `{platform}` with {} % noise",
+        "{} models × {} operating points, SIMULATED on `{}` with {} % noise",
         models.len(),
         table.platform.clocks.len(),
+        table.platform.name,
         args.noise
     ));
     Ok(Input { table, noiseless: Some(noiseless), noise_percent: args.noise, device: Some(device) })
@@ -221,7 +236,7 @@ fn simulated(platform: &str, args: &TrainArgs, progress: &Progress) -> Result<In
 /// The command that gives the same outputs; paths are reduced to names, since nothing that
 /// depends on a machine may reach an output.
 fn regenerate_command(platform: &str, args: &TrainArgs) -> String {
-    let mut command = format!("train --platform {platform}");
+    let mut command = format!("train --platform {}", device::shown(platform));
     if let Some(path) = &args.measurements {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let _ = write!(command, " --measurements {name}");

@@ -7,6 +7,7 @@
 pub mod choose;
 pub mod cli;
 mod compare;
+mod device;
 mod error;
 mod evaluate;
 pub mod evaluate_all;

@@ -144,7 +144,7 @@ fn too_few_segments_are_refused_with_their_number() {
         assert!(error.contains("segments to fit on") && error.contains("200"), "{error}");
     }
     // All too cool.
-    let error = refused("traces.csv", &recording_cooler_by(15.0, 60));
+    let error = refused("traces.csv", &recording_cooler_by(40.0, 60));
     assert!(error.contains("at most 0 segments"), "{error}");
 }
 

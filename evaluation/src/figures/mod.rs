@@ -20,10 +20,12 @@ mod real_llms;
 mod scaled;
 mod scores;
 mod survey;
+mod thermal_prediction;
 mod tpot;
 
 use enerinfer_artifacts::OperatingPoint;
 use enerinfer_artifacts::exhibit::Exhibit;
+use enerinfer_artifacts::record::ThermalAccuracy;
 use enerinfer_datasets::LlmShape;
 use enerinfer_device::SimulatedDevice;
 
@@ -62,6 +64,8 @@ pub enum Topic {
     Fig8,
     /// Figure 10: accuracy on held-out synthetic models.
     Fig10,
+    /// Figure 11: accuracy of the thermal model.
+    Fig11,
     /// Figure 12: accuracy on real LLMs.
     Fig12,
     /// Accuracy on mixtures of experts (§4.6), apart from dense models.
@@ -76,7 +80,7 @@ pub enum Topic {
 
 impl Topic {
     /// All topics in the order of a report.
-    pub const ALL: [Topic; 14] = [
+    pub const ALL: [Topic; 15] = [
         Topic::Goals,
         Topic::Devices,
         Topic::Fig2,
@@ -86,6 +90,7 @@ impl Topic {
         Topic::Fig7,
         Topic::Fig8,
         Topic::Fig10,
+        Topic::Fig11,
         Topic::Fig12,
         Topic::Moe,
         Topic::Fig13,
@@ -105,6 +110,7 @@ impl Topic {
             Topic::Fig7 => "fig7",
             Topic::Fig8 => "fig8",
             Topic::Fig10 => "fig10",
+            Topic::Fig11 => "fig11",
             Topic::Fig12 => "fig12",
             Topic::Moe => "moe",
             Topic::Fig13 => "fig13",
@@ -138,6 +144,8 @@ pub struct Inputs<'a> {
     pub independent: &'a [LlmShape],
     /// Predictors of the devices judged on unseen models; only for topics that need predictors.
     pub judged: &'a [Judged],
+    /// Accuracy of the devices' thermal models; only for Figure 11.
+    pub thermal: &'a [(SimulatedDevice, ThermalAccuracy)],
 }
 
 /// Computes a topic.
@@ -155,6 +163,7 @@ pub fn exhibit(topic: Topic, inputs: &Inputs<'_>) -> Result<Exhibit, FigureError
         Topic::Fig7 => Ok(scaled::exhibit(inputs.devices, inputs.independent)),
         Topic::Fig8 => Ok(power::exhibit(inputs.devices, inputs.independent)),
         Topic::Fig10 => accuracy::exhibit(inputs.judged),
+        Topic::Fig11 => Ok(thermal_prediction::exhibit(inputs.thermal)),
         Topic::Fig12 => real_llms::exhibit(inputs.judged),
         Topic::Moe => moe::exhibit(inputs.judged),
         Topic::Fig13 => qoe::exhibit(inputs.judged),
