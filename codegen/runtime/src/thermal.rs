@@ -309,7 +309,9 @@ impl<'a, const N: usize> ThermalController<'a, N> {
         let t_energy = self.predict(&forecast, at.energy_choice);
         self.predicted = Some(t_n);
         let stay = self.mode == Mode::ThermalAware && t_energy >= below(self.config.t_pre);
+        // A reading above the threshold counts even if the model expects cooling.
         let begin = t_n.max(t_energy) >= self.config.t_max
+            || window.newest() > self.config.t_max
             || (t_energy >= self.config.t_pre && !self.is_sustainable(at.energy_choice));
         if stay || begin {
             self.enter(ModePeriod::THERMAL);
@@ -402,6 +404,10 @@ impl<'a, const N: usize> ThermalController<'a, N> {
 
     /// The default policy's choice, and whether it gives up the QoE.
     fn most_tokens(&self, forecast: &Forecast, now: MilliCelsius, at: Situation) -> (u16, bool) {
+        if now > self.config.t_max {
+            // Whatever the model says: it was wrong.
+            return (self.coolest(MicroTokPerS(0)), true);
+        }
         let qoe = self.wanted(at.qoe);
         let outlook = self.outlook(now);
         if let Some(point) = self.lasting(forecast, &outlook, qoe, at) {

@@ -152,8 +152,7 @@ impl Line {
     pub fn reaches(&self, threshold: MilliCelsius, horizon_ms: u32) -> bool {
         let gap = self.gap_uc(threshold);
         gap <= 0
-            || gap.saturating_mul(1_000)
-                < self.slope_uc_per_s.saturating_mul(i64::from(horizon_ms))
+            || gap.saturating_mul(1_000) < self.slope_uc_per_s.saturating_mul(i64::from(horizon_ms))
     }
 
     fn gap_uc(&self, threshold: MilliCelsius) -> i64 {
