@@ -48,7 +48,12 @@ fn halving_the_grid_changes_the_optimum_by_less_than_half_a_percent() {
         let [coarse, fine] = [Grid::default(), Grid::default().halved()]
             .map(|grid| optimum(&scenario, grid).unwrap().tokens);
         let change = (fine / coarse - 1.0).abs();
-        assert!(change < 0.005, "{} {:?}: {coarse} {fine}", scenario.heat.name(), scenario.qoe_at(0.0));
+        assert!(
+            change < 0.005,
+            "{} {:?}: {coarse} {fine}",
+            scenario.heat.name(),
+            scenario.qoe_at(0.0)
+        );
     }
 }
 

@@ -91,8 +91,8 @@ impl Devfreq {
             saved.remember_bounds(&*files, bounds)?;
         }
         let limits = limits.map(|(min, max)| (Unit::Hz.to_khz(min), Unit::Hz.to_khz(max)));
-        let found = limits
-            .map_or(Window::at_least(0), |(min_khz, max_khz)| Window { min_khz, max_khz });
+        let found =
+            limits.map_or(Window::at_least(0), |(min_khz, max_khz)| Window { min_khz, max_khz });
         let table = available.as_deref().unwrap_or(&[]);
         let lowest_khz = table.first().copied().or(limits.map(|l| l.0)).unwrap_or(0);
         let highest_khz = match (table.last(), limits) {

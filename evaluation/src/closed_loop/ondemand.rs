@@ -27,7 +27,8 @@ impl SimpleOndemand {
         if load_percent > self.up_percent.saturating_sub(self.down_percent) {
             return current_khz;
         }
-        let middle = u64::from((self.up_percent - self.down_percent.min(self.up_percent) / 2).max(1));
+        let middle =
+            u64::from((self.up_percent - self.down_percent.min(self.up_percent) / 2).max(1));
         let wanted = u64::from(current_khz) * u64::from(load_percent) / middle;
         let enough = table_khz.iter().copied().find(|khz| u64::from(*khz) >= wanted);
         enough.unwrap_or(highest)

@@ -152,9 +152,7 @@ impl Nodes {
     /// Bilinear interpolation.
     fn at(&self, values: &[f32], place: &Place) -> f64 {
         let value = |node: usize| f64::from(values[node]);
-        let between = |node: usize| {
-            value(node) * (1.0 - place.gap) + value(node + 1) * place.gap
-        };
+        let between = |node: usize| value(node) * (1.0 - place.gap) + value(node + 1) * place.gap;
         let warmer = place.node + self.rows();
         between(place.node) * (1.0 - place.shell) + between(warmer) * place.shell
     }
