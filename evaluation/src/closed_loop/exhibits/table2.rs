@@ -95,8 +95,7 @@ fn play(
         ("wrong by up to 30 %", disturbed(&scenario.truth, ERROR, SEED)),
     ];
     let of_device = judged.iter().find(|j| j.device == device);
-    if let Some(model) =
-        of_device.and_then(|j| j.real.iter().find(|model| model.name == row.model))
+    if let Some(model) = of_device.and_then(|j| j.real.iter().find(|model| model.name == row.model))
     {
         let predicted = &model.predicted;
         let decodes = predicted.tok_per_s.iter().zip(&predicted.power_w);
