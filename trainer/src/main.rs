@@ -33,7 +33,14 @@ fn main() -> ExitCode {
                         )
                     )
                     || cause.downcast_ref::<enerinfer_trainer::TrainError>().is_some_and(|e| {
-                        matches!(e, enerinfer_trainer::TrainError::TooFewModels { .. })
+                        use enerinfer_trainer::TrainError as E;
+                        matches!(
+                            e,
+                            E::TooFewModels { .. }
+                                | E::PickedTwice { .. }
+                                | E::PickedUnmeasured { .. }
+                                | E::PickedTooSmall { .. }
+                        )
                     })
             });
             ExitCode::from(if bad_input { BAD_INPUT } else { 1 })
