@@ -93,6 +93,7 @@ mod small;
 mod split;
 mod store;
 mod svr;
+mod thermal;
 mod tree;
 mod weights;
 
@@ -115,4 +116,5 @@ pub use share::{
 };
 pub use store::{Known, NoStore, Scored, Store, StoreError};
 pub use svr::{SvrKernel, SvrLearner, SvrParams};
+pub use thermal::{Segment, THERMAL_HORIZON_S, ThermalForm};
 pub use weights::relative_weights;

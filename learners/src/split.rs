@@ -283,7 +283,9 @@ impl<const F: usize> Splitter<F> {
             left += usize::from(goes_left);
         }
         let left = node.lo + left;
-        let (left_seed, right_seed) = node.seed.children();
+        let draws = (self.limits.max_features as usize) < self.preferred.len();
+        let (left_seed, right_seed) =
+            if draws { node.seed.children() } else { (node.seed, node.seed) };
         let child = Open { depth: node.depth + 1, ..*node };
         (
             Open { hi: left, seed: left_seed, total: best.left, ..child },

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::Parser as _;
 use enerinfer_trainer::cli::{Cli, Command};
-use enerinfer_trainer::{choose, job};
+use enerinfer_trainer::{choose, evaluate_all, job};
 
 /// Exit code for usage errors and bad input.
 const BAD_INPUT: u8 = 2;
@@ -14,6 +14,7 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     let result = match &cli.command {
         Some(Command::Choose(args)) => choose::run(args),
+        Some(Command::Evaluate(args)) => evaluate_all::run(args),
         None => job::run(&cli.train),
     };
     match result {
@@ -37,6 +38,7 @@ fn main() -> ExitCode {
                         matches!(
                             e,
                             E::TooFewModels { .. }
+                                | E::TooFewSegments { .. }
                                 | E::PickedTwice { .. }
                                 | E::PickedUnmeasured { .. }
                                 | E::PickedTooSmall { .. }

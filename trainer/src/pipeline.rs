@@ -23,6 +23,7 @@ use crate::samples::{FeatureSet, Samples, median_normaliser, samples};
 use crate::search::{Family, FamilySearch, Settings, TargetData, compiled};
 use crate::seeds::Seeds;
 use crate::select::{Choice, fit_together, front, picked};
+use crate::thermal::{self, Thermal};
 
 /// Folds of the cross-validation (EnerInfer §4.2).
 pub const FOLDS: usize = 5;
@@ -49,6 +50,8 @@ pub struct Config<'a> {
     pub trials: u32,
     /// Where trials are written down as they finish.
     pub journal: &'a Journal,
+    /// Thermal model, if there is one.
+    pub thermal: Option<&'a Thermal>,
     /// Flash for all predictors, bytes.
     pub flash_budget_bytes: u64,
     /// Targets whose predictor the user limits to a number of bytes.
@@ -127,7 +130,7 @@ pub fn run(config: &Config<'_>, progress: &Progress) -> Result<Outcome, TrainErr
         },
         clocks: table.platform.clocks.clone(),
         predictors,
-        thermal: None,
+        thermal: config.thermal.map(|t| t.model.clone()),
         accuracy: Vec::new(),
         test_shapes: test.models.iter().take(TEST_SHAPES).map(|m| *m.shape.dims()).collect(),
         provenance: Provenance {
@@ -191,6 +194,8 @@ pub fn run(config: &Config<'_>, progress: &Progress) -> Result<Outcome, TrainErr
         notes.push("The table has no accelerator power: it is not predicted.".to_owned());
     }
 
+    notes.extend(thermal::note(config.thermal));
+
     let record = Record {
         schema_version: SCHEMA_VERSION,
         tool_version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -225,6 +230,7 @@ pub fn run(config: &Config<'_>, progress: &Progress) -> Result<Outcome, TrainErr
             families: finals.families,
             designs: finals.designs,
             feature_sets: feature_sets(config, &searched, &selected, &train, &folds, seeds.fit)?,
+            thermal: config.thermal.and_then(|t| t.accuracy.clone()),
             importances: importances(&searched, &bundle.predictors, seeds.importance)?,
             ..Details::default()
         },

@@ -235,6 +235,53 @@ fn a_flash_budget_that_nothing_fits_is_said_in_bytes() {
     assert_eq!(left.keys().collect::<Vec<_>>(), [&"h_phone/search.jsonl".to_owned()]);
 }
 
+/// A user's own platform file works as a built-in name does, and faults have their line.
+#[test]
+fn a_platform_file_is_simulated() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = include_str!("../../device/platforms/h_phone.toml").replacen(
+        "name = \"h_phone\"",
+        "name = \"my_phone\"",
+        1,
+    );
+    std::fs::write(folder.path().join("mine.toml"), &text).unwrap();
+    let args = ["--platform", "mine.toml", "--models", "10", "--trials", "1", "--quiet"];
+    let run = train(folder.path(), &args);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let bundle = Bundle::read(&folder.path().join("out/my_phone/bundle.enerinfer")).unwrap();
+    assert_eq!(bundle.platform.source, "simulated:my_phone");
+    assert!(bundle.provenance.command.starts_with("train --platform mine.toml "));
+
+    let run = train(
+        folder.path(),
+        &[
+            "evaluate",
+            "--platform",
+            "mine.toml",
+            "--only",
+            "devices,fig2,table2",
+            "--models",
+            "10",
+            "--trials",
+            "1",
+            "--quiet",
+        ],
+    );
+    assert_eq!(run.code, 0, "{}", run.stderr);
+
+    std::fs::write(folder.path().join("bad.toml"), text.replacen("busy_w", "busy_watt", 1))
+        .unwrap();
+    for args in [&["--platform", "bad.toml"][..], &["evaluate", "--platform", "bad.toml"]] {
+        let run = train(folder.path(), args);
+        assert_eq!(run.code, 2, "{}", run.stderr);
+        assert!(
+            run.stderr.contains("bad.toml:") && run.stderr.contains("busy_watt"),
+            "{}",
+            run.stderr
+        );
+    }
+}
+
 #[test]
 fn platforms_are_listed() {
     let folder = tempfile::tempdir().unwrap();

@@ -85,20 +85,23 @@ impl ThermalModel {
         self.forecast_of(core::iter::repeat(t).take(WINDOW))
     }
 
-    /// Accelerator power that keeps a steady temperature `t` steady, by the model's own account:
-    /// the solution of `f(T…T, P, horizon) = T`. `None` if the model sees no effect of power.
-    /// Zero if `t` is below what the device reaches without load.
-    pub fn sustainable_power(&self, t: MilliCelsius, horizon_ms: u32) -> Option<MicroWatt> {
-        let horizon = i64::from(horizon_ms);
-        let gain_uc_per_w = i64::from(self.power_uc_per_w)
-            .saturating_add(i64::from(self.time_power_uc_per_ws).saturating_mul(horizon) / 1_000);
+    /// Rise over a horizon per watt, µ°C/W.
+    pub fn gain_uc_per_w(&self, horizon_ms: u32) -> i64 {
+        let slope = i64::from(self.time_power_uc_per_ws).saturating_mul(i64::from(horizon_ms));
+        i64::from(self.power_uc_per_w).saturating_add(slope / 1_000)
+    }
+
+    /// Accelerator power that keeps a steady temperature `t` steady, by the model's own account,
+    /// in µW: the solution of `f(T…T, P, horizon) = T`. `None` if the model sees no effect of
+    /// power. Negative if the device would be warmer than `t` even without load.
+    pub fn sustainable_uw(&self, t: MilliCelsius, horizon_ms: u32) -> Option<i64> {
+        let gain_uc_per_w = self.gain_uc_per_w(horizon_ms);
         if gain_uc_per_w <= 0 {
             return None;
         }
         let unloaded = self.forecast_steady(t).line(MicroWatt(0)).at_uc(horizon_ms);
         let rise = (i64::from(t.0).saturating_mul(1_000)).saturating_sub(unloaded);
-        let power = rise.saturating_mul(1_000_000) / gain_uc_per_w.max(1);
-        Some(MicroWatt(u32::try_from(power.max(0)).unwrap_or(u32::MAX)))
+        Some(rise.saturating_mul(1_000_000) / gain_uc_per_w.max(1))
     }
 }
 
@@ -192,10 +195,11 @@ mod tests {
     fn sustainable_power_keeps_a_steady_temperature() {
         let mut model = additive();
         model.intercept_uc = -800_000; // cools by 0.8 - 0.42 °C in 21 s without load
-        let power = model.sustainable_power(MilliCelsius(40_000), 21_000);
-        assert_eq!(power, Some(MicroWatt(3_800_000)));
-        assert_eq!(ThermalModel::PERSISTENCE.sustainable_power(MilliCelsius(40_000), 1), None);
-        assert_eq!(additive().sustainable_power(MilliCelsius(40_000), 1), Some(MicroWatt(0)));
+        let t = MilliCelsius(40_000);
+        assert_eq!(model.sustainable_uw(t, 21_000), Some(3_800_000));
+        assert_eq!(ThermalModel::PERSISTENCE.sustainable_uw(t, 1), None);
+        // Warms by 1 °C without load.
+        assert_eq!(additive().sustainable_uw(t, 0), Some(-10_000_000));
     }
 
     #[test]

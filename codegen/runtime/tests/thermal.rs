@@ -249,7 +249,7 @@ fn temperature_wins_over_qoe() {
     c.tick(Micros(0), Some(MilliCelsius(40_900)), at(8, 8, 10));
     assert_eq!((c.choice(), c.status().qoe_given_up), (Some(8), false));
     // Soon: the fastest point that stays below, whatever its speed.
-    c.tick(Micros::from_secs(1), Some(MilliCelsius(41_700)), at(8, 8, 10));
+    c.tick(Micros::from_secs(1), Some(MilliCelsius(41_900)), at(8, 8, 10));
     assert_eq!((c.choice(), c.status().qoe_given_up), (Some(3), true));
     // Cooler again, but point 8 would not stay half a degree below: the QoE stays given up.
     c.tick(Micros::from_secs(2), Some(MilliCelsius(40_300)), at(3, 8, 10));

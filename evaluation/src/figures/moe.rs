@@ -1,0 +1,26 @@
+//! Accuracy on mixtures of experts, apart from dense models.
+
+use enerinfer_artifacts::exhibit::Exhibit;
+
+use super::real_llms::{row, rows_table};
+use super::{FigureError, Judged};
+
+pub(super) fn exhibit(judged: &[Judged]) -> Result<Exhibit, FigureError> {
+    let mut rows = Vec::new();
+    for j in judged {
+        for m in j.real.iter().filter(|m| m.is_moe()) {
+            rows.extend(row(j, m)?);
+        }
+    }
+    Ok(Exhibit {
+        id: "moe".to_owned(),
+        title: "Accuracy on mixtures of experts".to_owned(),
+        source: "EnerInfer §4.6".to_owned(),
+        caption: "The paper says that its predictors extend to mixtures of experts, and prints no \
+                  figures. The synthetic models are dense: predictors know of experts only what \
+                  the inputs carry, and `peak` is predicted relative to the weights read per token."
+            .to_owned(),
+        tables: vec![rows_table("moe_models", "Mixtures of experts that fit the device", &rows)],
+        charts: Vec::new(),
+    })
+}
