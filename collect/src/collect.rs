@@ -52,9 +52,9 @@ pub struct Step<'a> {
 pub struct Times {
     /// The whole.
     pub total: Duration,
-    /// Inside the engine: loading and running.
+    /// Inside the engine: loading, running, unloading.
     pub engine: Duration,
-    /// Writing synthetic models.
+    /// Writing and removing synthetic models.
     pub synthesis: Duration,
     /// Setting clocks and letting them settle.
     pub clocks: Duration,
@@ -150,9 +150,11 @@ impl Collection<'_> {
                 if lease.as_ref().is_none_or(|(model, _)| *model != cell.model) {
                     // The engine lets go of a file before it is removed, and the old file is
                     // removed before the new one needs its space.
+                    let unloading = Instant::now();
                     self.engine.unload();
-                    drop(lease.take());
+                    times.engine += unloading.elapsed();
                     let writing = Instant::now();
+                    drop(lease.take());
                     let leased = plan.models[cell.model].lease(&self.options.folder)?;
                     times.synthesis += writing.elapsed();
                     lease = Some((cell.model, leased));

@@ -21,8 +21,8 @@ use crate::unix_time::now_unix_s;
 
 /// Seed of the token ids that stand for a text: speed does not depend on them.
 const TOKEN_SEED: u64 = 1;
-/// What prompts of models with a vocabulary are made of.
-const PROMPT_TEXT: &str = "The quick brown fox jumps over the lazy dog. ";
+/// What prompts of models with a vocabulary are made of: about one token per word.
+const PROMPT_WORDS: [&str; 8] = ["the", "quick", "brown", "fox", "jumps", "over", "a", "dog"];
 
 /// llama.cpp, with times taken around each of its calls.
 pub struct LlamaCpp {
@@ -123,7 +123,8 @@ impl Session<'_, '_> {
         self.context.clear_kv_cache();
         self.context.reset_timings();
 
-        let text = PROMPT_TEXT.repeat(request.prompt_tokens as usize / 4 + 1);
+        let words = PROMPT_WORDS.iter().cycle().take(request.prompt_tokens as usize);
+        let text = words.copied().collect::<Vec<_>>().join(" ");
         let (prompt, tokenization_s) = match self.has_vocabulary() {
             true => {
                 let begin = Instant::now();

@@ -76,6 +76,7 @@ pub fn run(args: &TrainArgs) -> Result<String> {
         noiseless: input.noiseless.as_ref().map(|t| (t, input.noise_percent)),
         seed: args.seed,
         features: args.features,
+        train_models: args.train_models.map(|n| n as usize),
         families: &families,
         trials: args.trials,
         journal: &journal,
@@ -113,11 +114,12 @@ fn open_journal(
     // a search may be resumed with more of them.
     let run = digest(
         format!(
-            "{} {} {} {:?}",
+            "{} {} {} {:?} {:?}",
             env!("CARGO_PKG_VERSION"),
             table.digest(),
             args.seed,
-            args.features
+            args.features,
+            args.train_models
         )
         .as_bytes(),
     );
@@ -222,6 +224,9 @@ fn regenerate_command(platform: &str, args: &TrainArgs) -> String {
     );
     if args.features != FeatureSet::Paper {
         let _ = write!(command, " --features derived");
+    }
+    if let Some(n) = args.train_models {
+        let _ = write!(command, " --train-models {n}");
     }
     if args.all_families {
         let _ = write!(command, " --all-families");

@@ -7,8 +7,6 @@ use std::time::Duration;
 use clap::ValueEnum;
 use enerinfer_datasets::WeightFormat;
 
-use crate::read::Source;
-
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   measure collect --platform board --models models/ --engine-command \
@@ -192,8 +190,9 @@ pub(super) struct PowerArgs {
     /// Time zone of its stamps
     #[arg(long, value_name = "ZONE", default_value = "UTC", allow_hyphen_values = true)]
     pub(super) meter_tz: String,
-    #[command(flatten)]
-    pub(super) meter_source: Source,
+    /// What the columns of its CSV are: `channel=column[:unit],…; time=column[:s|ms|us|ns]`
+    #[arg(long, value_name = "MAP", requires = "meter")]
+    pub(super) meter_columns: Option<String>,
     /// What power_w is of
     #[arg(long, value_name = "NAME", default_value = "accel+mem")]
     pub(super) power_domain: String,

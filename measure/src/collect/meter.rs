@@ -4,6 +4,7 @@ use enerinfer_telemetry::{Clock, Quantity, Row, Zone};
 
 use super::args::PowerArgs;
 use crate::failure::Failure;
+use crate::read::Source;
 
 /// Fewest samples in a decode phase that make a mean.
 const MIN_SAMPLES: usize = 2;
@@ -16,7 +17,7 @@ impl Meter {
     /// Reads the log; `None` if none is given.
     pub(super) fn read(args: &PowerArgs) -> Result<Option<Self>, Failure> {
         let Some(path) = &args.meter else { return Ok(None) };
-        let mut reader = args.meter_source.open(path)?;
+        let mut reader = Source::recognised(args.meter_columns.clone()).open(path)?;
         let mut clock = Clock::new(Zone::parse(&args.meter_tz)?);
         let mut samples = Vec::new();
         let mut row = Row::default();
@@ -35,7 +36,7 @@ impl Meter {
             let names: Vec<&str> = power_channels(reader.channels()).collect();
             return Err(Failure::input(format!(
                 "{}: no power with a time; name one of its channels with --meter-channel ({}), \
-                 or say with --columns what its columns are",
+                 or say with --meter-columns what its columns are",
                 path.display(),
                 names.join(", ")
             )));
