@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Trains on the measurements of a real CPU (datasets/measured/host_cpu*.csv) with every family,
-# both feature sets and fewer and fewer models, over several seeds (each holds out other models),
-# and prints the tables of datasets/measured/HOST_CPU.md. Needs python3.
+# Trains on the measurements of a real CPU (datasets/measured/host_cpu*.csv) with every family and
+# both feature sets, and the compiled families on fewer and fewer models, over several seeds (each
+# holds out other models), and prints the tables of datasets/measured/HOST_CPU.md. Needs python3.
 # Usage: trainer/checks/host_cpu.sh [FOLDER] [TRIALS] [SEEDS]
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -17,11 +17,12 @@ for table in host_cpu host_cpu_q8_0; do
             for seed in $(seq 1 "$seeds"); do
                 run="$out/$table-$features-$models-$seed"
                 [[ -f $run/report.json ]] && continue
-                subset=()
-                [[ $models != all ]] && subset=(--train-models "$models")
+                # Other families cannot be compiled: they are compared on all models only.
+                how=(--all-families)
+                [[ $models != all ]] && how=(--train-models "$models")
                 target/release/train --platform host_cpu \
-                    --measurements "datasets/measured/$table.csv" --all-families \
-                    --features "$features" --trials "$trials" --seed "$seed" "${subset[@]}" \
+                    --measurements "datasets/measured/$table.csv" "${how[@]}" \
+                    --features "$features" --trials "$trials" --seed "$seed" \
                     --quiet --out "$run" >/dev/null
             done
         done

@@ -107,6 +107,9 @@ pub(super) struct ModelArgs {
     /// Where they are written [default: the system's temporary folder]
     #[arg(long, value_name = "DIR")]
     pub(super) folder: Option<PathBuf>,
+    /// Of all models, only those of these names
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub(super) only: Vec<String>,
 }
 
 #[derive(clap::Args)]

@@ -157,6 +157,13 @@ fn models(args: &ModelArgs) -> Result<Vec<Candidate>, Failure> {
             }
         }
     }
+    if !args.only.is_empty() {
+        let known = |name: &String| out.iter().any(|c| c.model.name == *name);
+        if let Some(name) = args.only.iter().find(|n| !known(n)) {
+            return Err(Failure::input(format!("--only {name}: there is no such model")));
+        }
+        out.retain(|c| args.only.contains(&c.model.name));
+    }
     Ok(out)
 }
 
