@@ -125,7 +125,7 @@ impl Journal {
         }
     }
 
-    /// Adds a line, and returns when it is on the disk.
+    /// Adds a line; results are on the disk when it returns.
     ///
     /// # Errors
     /// If it cannot be written.
@@ -134,7 +134,12 @@ impl Journal {
             .map_err(|e| CollectError::JournalIo { path: self.path.clone(), source: e.into() })?;
         line.push(b'\n');
         // One write, so that a crash cuts the last line only.
-        let written = self.file.write_all(&line).and_then(|()| self.file.sync_data());
+        let mut written = self.file.write_all(&line);
+        // A begin is there for a run that takes this process with it: what the system has taken
+        // outlives the process, and a second sync per run would double what the journal costs.
+        if !matches!(entry, Entry::Begin(_)) {
+            written = written.and_then(|()| self.file.sync_data());
+        }
         written.map_err(|source| CollectError::JournalIo { path: self.path.clone(), source })
     }
 }
