@@ -191,6 +191,8 @@ fn judge(
         trials: args.trials,
         journal: &journal,
         flash_budget_bytes: FLASH_BUDGET_BYTES,
+        picks: &[],
+        train_models: None,
         thermal: None,
         command: String::new(),
     };
@@ -259,7 +261,7 @@ fn open_journal(
     args: &EvaluateArgs,
 ) -> Result<Journal> {
     let path = folder.join(format!("{platform}.jsonl"));
-    let run = run_digest(table, args.seed, args.features);
+    let run = run_digest(table, args.seed, args.features, None);
     Ok(if args.resume && path.exists() {
         Journal::resume(&path, &run)?
     } else {

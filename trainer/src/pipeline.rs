@@ -11,8 +11,12 @@ use enerinfer_codegen::{Lowered, Options, lower};
 use enerinfer_datasets::{MeasurementTable, Source};
 use enerinfer_hyperparam::{GroupedKFold, mape_percent, split_by_model};
 use enerinfer_learners::Model;
+use rand::SeedableRng as _;
+use rand::seq::SliceRandom as _;
+use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::TrainError;
+use crate::cli::Pick;
 use crate::compare::Finals;
 use crate::evaluate::{HeldOut, target_mape_percent};
 use crate::journal::Journal;
@@ -21,7 +25,7 @@ use crate::progress::Progress;
 use crate::samples::{FeatureSet, Samples, median_normaliser, samples};
 use crate::search::{Family, FamilySearch, Settings, TargetData, compiled};
 use crate::seeds::Seeds;
-use crate::select::{Choice, fit_together, front};
+use crate::select::{Choice, fit_together, front, picked};
 use crate::thermal::{self, Thermal};
 
 /// Folds of the cross-validation (EnerInfer §4.2).
@@ -43,6 +47,8 @@ pub struct Config<'a> {
     pub seed: u64,
     /// Inputs of the predictors.
     pub features: FeatureSet,
+    /// Models to train on, of those that are not held out; all if absent.
+    pub train_models: Option<usize>,
     /// Learner families to search.
     pub families: &'a [Family],
     /// Random-search trials per target and family.
@@ -53,6 +59,8 @@ pub struct Config<'a> {
     pub thermal: Option<&'a Thermal>,
     /// Flash for all predictors, bytes.
     pub flash_budget_bytes: u64,
+    /// Targets whose predictor the user limits to a number of bytes.
+    pub picks: &'a [Pick],
     /// Command that regenerates the outputs, with relative paths.
     pub command: String,
 }
@@ -77,6 +85,23 @@ pub fn check_models(table: &MeasurementTable) -> Result<(), TrainError> {
     Ok(())
 }
 
+/// Checks that every picked target is measured, and picked once.
+///
+/// # Errors
+/// With the target if not.
+pub fn check_picks(table: &MeasurementTable, picks: &[Pick]) -> Result<(), TrainError> {
+    for (i, Pick { target, .. }) in picks.iter().enumerate() {
+        let name = target.name();
+        if !targets_of(table).any(|t| t == *target) {
+            return Err(TrainError::PickedUnmeasured { target: name });
+        }
+        if picks[..i].iter().any(|p| p.target == *target) {
+            return Err(TrainError::PickedTwice { target: name });
+        }
+    }
+    Ok(())
+}
+
 /// Splits, searches, chooses, refits, compiles and evaluates.
 ///
 /// # Errors
@@ -84,9 +109,10 @@ pub fn check_models(table: &MeasurementTable) -> Result<(), TrainError> {
 pub fn run(config: &Config<'_>, progress: &Progress) -> Result<Outcome, TrainError> {
     let table = config.table;
     check_models(table)?;
+    check_picks(table, config.picks)?;
     let seeds = Seeds::new(config.seed);
     let split = split_by_model(table.models.len(), TEST_FRACTION, seeds.split)?;
-    let train = table.subset(&indices(&split.train));
+    let train = table.subset(&training_models(&split.train, config.train_models, seeds.split));
     let test = table.subset(&indices(&split.test));
     let folds = GroupedKFold::new(train.models.len(), FOLDS, seeds.folds)?;
 
@@ -97,7 +123,7 @@ pub fn run(config: &Config<'_>, progress: &Progress) -> Result<Outcome, TrainErr
         journal: config.journal,
     };
     let searched = search_all(config, &train, &folds, settings, progress)?;
-    let (selected, predictors) = select(&searched, config.flash_budget_bytes, seeds.fit)?;
+    let (selected, predictors) = select(&searched, config, seeds.fit)?;
 
     let mut bundle = Bundle {
         platform: PlatformId {
@@ -145,11 +171,23 @@ pub fn run(config: &Config<'_>, progress: &Progress) -> Result<Outcome, TrainErr
             ));
         }
     }
+    for Pick { target, bytes } in config.picks {
+        notes.push(format!(
+            "`{}`: picked by the user, the most accurate of at most {bytes} bytes.",
+            target.name()
+        ));
+    }
     for family in config.families.iter().filter(|f| f.halves()) {
         notes.push(format!(
             "{}: trials ran by successive halving over rows; finalists are scored on all.",
             family.name()
         ));
+    }
+    if table.platform.clocks.len() == 1 {
+        notes.push(
+            "The table has only one operating point: there is nothing to choose between."
+                .to_owned(),
+        );
     }
     if !table.has_power() {
         notes.push(
@@ -203,6 +241,17 @@ pub fn run(config: &Config<'_>, progress: &Progress) -> Result<Outcome, TrainErr
         },
     };
     Ok(Outcome { bundle, record })
+}
+
+/// The models to train on, ascending; fewer are among those of more.
+fn training_models(all: &[u32], count: Option<usize>, seed: u64) -> Vec<usize> {
+    let mut chosen = indices(all);
+    if let Some(count) = count {
+        chosen.shuffle(&mut Xoshiro256PlusPlus::seed_from_u64(seed));
+        chosen.truncate(count);
+        chosen.sort_unstable();
+    }
+    chosen
 }
 
 fn indices(models: &[u32]) -> Vec<usize> {
@@ -299,16 +348,23 @@ fn feature_sets(
 /// forests together are within the budget.
 fn select(
     searched: &[Searched],
-    budget_bytes: u64,
+    config: &Config<'_>,
     fit_seed: u64,
 ) -> Result<(Vec<Choice>, Vec<Predictor>), TrainError> {
+    let budget_bytes = config.flash_budget_bytes;
     let compiled: Vec<&Searched> =
         searched.iter().filter(|s| s.data.target != Target::Monolithic).collect();
     let mut allowed = budget_bytes;
     loop {
         let fronts = compiled
             .iter()
-            .map(|s| front(s.data.target.name(), &s.families, allowed))
+            .map(|s| {
+                let target = s.data.target;
+                match config.picks.iter().find(|pick| pick.target == target) {
+                    Some(pick) => Ok(vec![picked(target.name(), &s.families, pick.bytes)?]),
+                    None => front(target.name(), &s.families, allowed),
+                }
+            })
             .collect::<Result<Vec<_>, _>>()?;
         let choices = fit_together(&fronts, allowed)?;
         let predictors = compiled
@@ -446,4 +502,21 @@ fn size_record(lowered: &Lowered, budget_bytes: u64) -> SizeRecord {
         })
         .collect();
     SizeRecord { budget_bytes, est_bytes: predictors.iter().map(|p| p.est_bytes).sum(), predictors }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fewer_training_models_are_among_those_of_more() {
+        let all: Vec<u32> = (0..50).filter(|m| m % 5 != 0).collect();
+        let of = |count| training_models(&all, count, 3);
+        assert_eq!(of(None), indices(&all));
+        assert_eq!(of(Some(100)), indices(&all));
+        let (few, more) = (of(Some(8)), of(Some(20)));
+        assert_eq!((few.len(), more.len()), (8, 20));
+        assert!(few.iter().all(|m| more.contains(m)) && more.is_sorted());
+        assert_ne!(few, training_models(&all, Some(8), 4));
+    }
 }

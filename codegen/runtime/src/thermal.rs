@@ -44,11 +44,13 @@ pub enum Policy {
     ///
     /// *Begins* when the paper does, or from `T_pre` on if the energy-aware choice draws more
     /// than the model's sustainable power at `T_max`, so would reach it in the end.
-    /// *Chooses* the point with most tokens per degree, `R/(P_acc − P_sustainable)`, among those
-    /// that keep the QoE and are not predicted to reach `T_max` within the horizon; a sustainable
-    /// one if there is any. If all would, temperature wins over QoE: first the coolest point that
-    /// keeps it, then, some seconds before `T_max`, the fastest that stays below, else the coolest
-    /// of all; the QoE returns with its coolest point.
+    /// *Chooses* for most tokens before `T_max` under the QoE. Where some point that keeps the QoE
+    /// is sustainable, that is for ever: the energy-aware choice as long as it is not predicted to
+    /// reach `T_max` within the horizon, else the fastest sustainable point. Where none is, it is
+    /// the point with the largest `R·t'`, `t'` from the model's line within the horizon and from
+    /// its heat balance beyond. Temperature wins over QoE: seconds before `T_max` the QoE is given
+    /// up for the fastest point that stays below, else the coolest of all; it returns with its
+    /// coolest point when that is predicted to stay half a degree below.
     /// *Returns* only when the energy-aware choice itself is predicted to stay below `T_pre`.
     #[default]
     Default,
@@ -126,8 +128,8 @@ pub struct Status {
 
 /// Algorithm 1 as a state machine, to be ticked once per second.
 ///
-/// A tick costs at most 80 multiplications for the window, and three passes over the `N` points
-/// with four multiplications and three divisions each.
+/// A tick costs at most 200 multiplications for windows, and five passes over the `N` points with
+/// four multiplications each, one of them with a division.
 #[derive(Clone, Debug)]
 pub struct ThermalController<'a, const N: usize> {
     tables: &'a Tables<N>,
@@ -307,7 +309,9 @@ impl<'a, const N: usize> ThermalController<'a, N> {
         let t_energy = self.predict(&forecast, at.energy_choice);
         self.predicted = Some(t_n);
         let stay = self.mode == Mode::ThermalAware && t_energy >= below(self.config.t_pre);
+        // A reading above the threshold counts even if the model expects cooling.
         let begin = t_n.max(t_energy) >= self.config.t_max
+            || window.newest() > self.config.t_max
             || (t_energy >= self.config.t_pre && !self.is_sustainable(at.energy_choice));
         if stay || begin {
             self.enter(ModePeriod::THERMAL);
@@ -400,6 +404,10 @@ impl<'a, const N: usize> ThermalController<'a, N> {
 
     /// The default policy's choice, and whether it gives up the QoE.
     fn most_tokens(&self, forecast: &Forecast, now: MilliCelsius, at: Situation) -> (u16, bool) {
+        if now > self.config.t_max {
+            // Whatever the model says: it was wrong.
+            return (self.coolest(MicroTokPerS(0)), true);
+        }
         let qoe = self.wanted(at.qoe);
         let outlook = self.outlook(now);
         if let Some(point) = self.lasting(forecast, &outlook, qoe, at) {
@@ -410,10 +418,10 @@ impl<'a, const N: usize> ThermalController<'a, N> {
         let t_max = self.config.t_max;
         // Once given up, the QoE returns when some point keeps it for a whole horizon.
         let give_up = if self.qoe_given_up {
-            line.crossing_ms(below(t_max), HORIZON_MS).is_some()
+            line.reaches(below(t_max), HORIZON_MS)
         } else {
             // A forecast alone is no reason: a window with a jump in it forecasts anything.
-            self.is_imminent() && line.crossing_ms(t_max, IMMINENT_MS).is_some()
+            self.is_imminent() && line.reaches(t_max, IMMINENT_MS)
         };
         if give_up {
             return (self.fastest_safe(forecast, at.current), true);
@@ -457,9 +465,8 @@ impl<'a, const N: usize> ThermalController<'a, N> {
         at: Situation,
     ) -> Option<u16> {
         let t_max = self.config.t_max;
-        let keeps = |point: u16, ceiling| {
-            forecast.line(self.heat(point)).crossing_ms(ceiling, HORIZON_MS).is_none()
-        };
+        let keeps =
+            |point: u16, ceiling| !forecast.line(self.heat(point)).reaches(ceiling, HORIZON_MS);
         let ceiling = if self.qoe_given_up { below(t_max) } else { t_max };
         let sustainable = self
             .candidates(qoe)
@@ -522,7 +529,7 @@ impl<'a, const N: usize> ThermalController<'a, N> {
             let heat = self.heat(*point);
             let ceiling = self.config.t_max;
             let ceiling = if heat > running { below(ceiling) } else { ceiling };
-            forecast.line(heat).crossing_ms(ceiling, HORIZON_MS).is_none()
+            !forecast.line(heat).reaches(ceiling, HORIZON_MS)
         });
         safe.max_by_key(|p| self.throughput(*p)).unwrap_or_else(|| self.coolest(all))
     }
@@ -595,10 +602,10 @@ impl Outlook {
     /// predicted, and at most some days.
     fn crossing_ms(&self, heat: MicroWatt) -> u64 {
         let excess_uw = i64::from(heat.0).saturating_sub(self.on_the_way_uw).max(1);
-        // µ°C per horizon; gain is below 2³², excess below 2³³.
-        let rise_uc = self.gain_uc_per_w.max(1).saturating_mul(excess_uw) / 1_000_000;
-        let ms = self.gap_uc.saturating_mul(i64::from(HORIZON_MS)) / rise_uc.max(1);
-        ms.clamp(HORIZON_MS.into(), i64::from(u32::MAX)) as u64
+        // µ°C per horizon, times 10⁶ / 2²⁰ = 15625 / 2¹⁴, to save a division.
+        let rise = self.gain_uc_per_w.max(1).saturating_mul(excess_uw) >> 20;
+        let way = (self.gap_uc.saturating_mul(i64::from(HORIZON_MS)).saturating_mul(15_625)) >> 14;
+        (way / rise.max(1)).clamp(HORIZON_MS.into(), i64::from(u32::MAX)) as u64
     }
 }
 

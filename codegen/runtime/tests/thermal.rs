@@ -262,6 +262,21 @@ fn temperature_wins_over_qoe() {
 }
 
 #[test]
+fn a_reading_above_the_threshold_wins_over_a_model_that_expects_cooling() {
+    let tables = phone();
+    let model = ThermalModel { intercept_uc: -20_000_000, ..warming(2.0) };
+    let mut c = ThermalController::new(&tables, &model, policy(Policy::Default));
+    for s in 0..3 {
+        c.tick(Micros::from_secs(s), Some(MilliCelsius(41_950 + 10 * s as i32)), at(8, 8, 10));
+    }
+    assert_eq!(c.choice(), None, "believed");
+    for s in 3..6 {
+        c.tick(Micros::from_secs(s), Some(MilliCelsius(41_990 + 10 * s as i32)), at(8, 8, 10));
+    }
+    assert_eq!(c.choice(), Some(0), "the coolest");
+}
+
+#[test]
 fn without_an_accelerator_power_table_all_power_counts() {
     let tables = Tables { accel_power: [MicroWatt(0); common::POINTS], ..phone() };
     let model = warming(8.0);

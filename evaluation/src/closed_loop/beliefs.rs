@@ -55,6 +55,18 @@ impl Beliefs {
         let fronts = Box::new(Fronts::new(&tables));
         Ok(Beliefs { predicted, tables, fronts, thermal })
     }
+
+    /// The same with a power table (not heat) that makes one point look more efficient than it
+    /// is, by a factor.
+    pub(super) fn favour(mut self, index: usize, factor: f64) -> Self {
+        if let (Some(decode), Some(power)) =
+            (self.predicted.get(index), self.tables.power.get_mut(index))
+        {
+            *power = MicroWatt(micro(decode.power_w / factor));
+            *self.fronts = Fronts::new(&self.tables);
+        }
+        self
+    }
 }
 
 /// Predictions that are wrong by up to `relative` either way, drawn for every value from `seed`.

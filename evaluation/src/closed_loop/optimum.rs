@@ -143,14 +143,36 @@ impl Nodes {
         [self.shell.node(index / self.rows()), self.gap.node(index % self.rows())]
     }
 
-    /// Bilinear interpolation, clamped to the grid.
-    fn at(&self, values: &[f32], [shell, gap]: [f64; 2]) -> f64 {
+    /// Where a state lies between nodes, clamped to the grid.
+    fn place(&self, [shell, gap]: [f64; 2]) -> Place {
         let ((s, ds), (g, dg)) = (self.shell.cell(shell), self.gap.cell(gap));
-        let value = |s: usize, g: usize| f64::from(values[s * self.rows() + g]);
-        let cool = value(s, g) * (1.0 - dg) + value(s, g + 1) * dg;
-        let warm = value(s + 1, g) * (1.0 - dg) + value(s + 1, g + 1) * dg;
-        cool * (1.0 - ds) + warm * ds
+        Place { node: s * self.rows() + g, shell: ds, gap: dg }
     }
+
+    /// Bilinear interpolation.
+    fn at(&self, values: &[f32], place: &Place) -> f64 {
+        let value = |node: usize| f64::from(values[node]);
+        let between = |node: usize| value(node) * (1.0 - place.gap) + value(node + 1) * place.gap;
+        let warmer = place.node + self.rows();
+        between(place.node) * (1.0 - place.shell) + between(warmer) * place.shell
+    }
+}
+
+/// A place within a cell of the grid.
+struct Place {
+    /// The cell's node of lowest shell temperature and gap.
+    node: usize,
+    /// Place within the cell, from 0 to 1.
+    shell: f64,
+    /// Place within the cell, from 0 to 1.
+    gap: f64,
+}
+
+/// A step from a node.
+struct Move {
+    tokens: f64,
+    /// Where it ends, if not at the threshold.
+    to: Option<Place>,
 }
 
 /// Tokens and time of a step that may end at the threshold, and whether it does.
@@ -222,25 +244,26 @@ pub fn optimum(scenario: &Scenario, grid: Grid) -> Option<Optimum> {
         ),
     };
 
-    let best = |to_go: &[f32], from: [f64; 2]| {
-        let mut best = (f64::NEG_INFINITY, 0);
-        for (i, control) in controls.iter().enumerate() {
-            let to = map.apply(from, control.heat_w);
-            let (tokens, _, over) = reward(*control, from[0], to[0], threshold);
-            let value = if over { tokens } else { tokens + nodes.at(to_go, to) };
-            if value > best.0 {
-                best = (value, i);
-            }
-        }
-        best
+    let step = |from: [f64; 2], control: &Control| {
+        let to = map.apply(from, control.heat_w);
+        let (tokens, _, over) = reward(*control, from[0], to[0], threshold);
+        Move { tokens, to: (!over).then(|| nodes.place(to)) }
     };
+    let value = |to_go: &[f32], step: &Move| {
+        step.tokens + step.to.as_ref().map_or(0.0, |place| nodes.at(to_go, place))
+    };
+    // Neither the device nor its surroundings change: moves are computed once.
+    let moves: Vec<Move> = (0..nodes.len())
+        .flat_map(|n| controls.iter().map(move |control| (n, control)))
+        .map(|(n, control)| step(nodes.node(n), control))
+        .collect();
 
     // `to_go[k]`: value with k steps left. Where the threshold is always reached, more time
     // changes nothing at last.
     let mut to_go = vec![vec![0.0f32; nodes.len()]];
     for k in 0..steps {
-        let next: Vec<f32> =
-            (0..nodes.len()).map(|n| best(&to_go[k], nodes.node(n)).0 as f32).collect();
+        let best = |moves: &[Move]| moves.iter().map(|m| value(&to_go[k], m)).fold(0.0, f64::max);
+        let next: Vec<f32> = moves.chunks(controls.len()).map(|m| best(m) as f32).collect();
         let settled = next == to_go[k];
         to_go.push(next);
         if settled {
@@ -248,11 +271,14 @@ pub fn optimum(scenario: &Scenario, grid: Grid) -> Option<Optimum> {
         }
     }
 
-    let value_tokens = to_go.last().map_or(0.0, |values| nodes.at(values, start));
+    let value_tokens = to_go.last().map_or(0.0, |values| nodes.at(values, &nodes.place(start)));
     let mut out = Optimum { tokens: 0.0, seconds: 0.0, value_tokens };
     let mut at = start;
     for k in (0..steps).rev() {
-        let control = controls[best(&to_go[k.min(to_go.len() - 1)], at).1];
+        let to_go = &to_go[k.min(to_go.len() - 1)];
+        let value_of = |control: &&Control| value(to_go, &step(at, control));
+        let best = controls.iter().max_by(|a, b| value_of(a).total_cmp(&value_of(b)));
+        let control = *best.unwrap_or(coolest);
         let to = map.apply(at, control.heat_w);
         let (tokens, seconds, over) = reward(control, at[0], to[0], threshold);
         out.tokens += tokens;

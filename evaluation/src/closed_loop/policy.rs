@@ -1,18 +1,18 @@
 //! The policies that are compared.
 
-use enerinfer_artifacts::OperatingPoint;
+use enerinfer_artifacts::{ClockTables, OperatingPoint};
 use enerinfer_device::interference::ForegroundApp;
 use enerinfer_device::{Decode, Policy as Choice};
 use enerinfer_runtime::coordinator::Config;
 use enerinfer_runtime::temperature::MilliCelsius;
 use enerinfer_runtime::{energy, thermal};
 
-use super::Scenario;
+use super::{Scenario, SimpleOndemand};
 
 /// Who chooses operating points.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Policy {
-    /// The highest clocks: what on-demand governors choose under load (EnerInfer §6).
+    /// What on-demand governors choose under load: the highest clocks (EnerInfer §6).
     Default,
     /// The slowest point predicted to meet the QoE.
     Deadline,
@@ -112,6 +112,16 @@ impl Policy {
             Policy::Oracle => choose(Choice::Enerinfer, &scenario.truth_beside(app)),
             _ => None,
         };
-        point.unwrap_or_else(|| clocks.highest())
+        point.unwrap_or_else(|| under_load(clocks))
     }
+}
+
+/// Where on-demand governors of both domains go under the load of decoding.
+fn under_load(clocks: &ClockTables) -> OperatingPoint {
+    let level = |table: &[u32]| {
+        let khz = SimpleOndemand::default().next_khz(table, table[0], 100);
+        // Clock tables have at most 64 levels.
+        table.partition_point(|level| *level < khz) as u8
+    };
+    OperatingPoint { mem: level(&clocks.mem_khz), accel: level(&clocks.accel_khz) }
 }

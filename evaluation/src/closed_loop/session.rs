@@ -58,8 +58,8 @@ pub struct Session {
     pub last_transition_s: f64,
     /// Completed requests.
     pub requests: u32,
-    /// Times to first token, s: waiting and prefill.
-    pub first_token_s: Vec<f64>,
+    /// Times of prefill, s.
+    pub prefill_s: Vec<f64>,
     /// State at whole seconds.
     pub samples: Vec<Sample>,
 }
@@ -165,11 +165,12 @@ impl Loop<'_> {
                             return;
                         }
                     }
+                    let begun_s = self.now_s();
                     self.begin_prefill();
                     if !self.work(f64::from(request.prompt_tokens), PREFILL_SPEED) {
                         return;
                     }
-                    self.out.first_token_s.push(self.now_s() - request.arrival_s);
+                    self.out.prefill_s.push(self.now_s() - begun_s);
                     self.begin_decode();
                     if !self.work(f64::from(request.tokens), 1.0) {
                         return;

@@ -100,7 +100,12 @@ fn predictions(thermal: &ThermalAccuracy) -> Option<Figure> {
         table: Table {
             id: "thermal_sample".to_owned(),
             caption: "The sample that is drawn".to_owned(),
-            columns: heads(["Time ahead, s", "Predictions", "Mean absolute error, °C", "Largest, °C"]),
+            columns: heads([
+                "Time ahead, s",
+                "Predictions",
+                "Mean absolute error, °C",
+                "Largest, °C",
+            ]),
             rows,
         },
     })

@@ -14,8 +14,8 @@ const MODEL: &str = "Qwen2-1.5B";
 /// QoE targets, tokens/s.
 const TARGETS: [f64; 3] = [5.0, 8.0, 10.0];
 /// The app is in the foreground from and to, s; the session's end.
-const APP_S: (f64, f64) = (60.0, 180.0);
-const END_S: f64 = 300.0;
+const APP_S: (f64, f64) = (200.0, 400.0);
+const END_S: f64 = 600.0;
 /// Cool enough that no thermal control is needed.
 const AMBIENT_CELSIUS: f64 = 10.0;
 
@@ -83,7 +83,7 @@ pub fn exhibit() -> Result<Exhibit, LoopError> {
     let rows = sessions()?;
     let table = DataTable {
         id: "interference_apps".to_owned(),
-        caption: "A session of 300 s, the app in the foreground from 60 to 180 s".to_owned(),
+        caption: "A session of 600 s, the app in the foreground from 200 to 400 s".to_owned(),
         columns: vec![
             key("App", &rows, |r| r.app.name.to_owned()),
             simulated("QoE", "tok/s", 0, &rows, |r| Some(r.qoe_tok_per_s)),
@@ -91,6 +91,9 @@ pub fn exhibit() -> Result<Exhibit, LoopError> {
             simulated("ours QoE", "mJ/token", 2, &rows, |r| Some(1e3 * r.ours.j_per_token())),
             simulated("ours over Oracle", "%", 2, &rows, |r| Some(r.loss_percent())),
             simulated("QoE met, seconds", "%", 1, &rows, |r| r.ours.qoe_met_percent()),
+            simulated("QoE missed", "s", 0, &rows, |r| {
+                Some(f64::from(r.ours.windows - r.ours.windows_met))
+            }),
             simulated("Transitions", "", 0, &rows, |r| Some(f64::from(r.ours.transitions))),
             simulated("Settled after the app's end", "s", 1, &rows, |r| Some(r.settled_s)),
             key("QoE reachable", &rows, |r| if r.reachable { "yes" } else { "no" }.to_owned()),

@@ -15,8 +15,8 @@ use crate::figures::Judged;
 
 pub use fig14::exhibit as fig14;
 pub use fig15::exhibit as fig15;
-pub use interference::exhibit as interference;
-pub use optima::exhibit as optima;
+pub use interference::{Beside, exhibit as interference, sessions as beside_apps};
+pub use optima::{Cell, cells, exhibit as optima};
 pub use robustness::exhibit as robustness;
 pub use table2::exhibit as table2;
 pub use workloads::exhibit as workloads;

@@ -12,7 +12,9 @@ use crate::closed_loop::{
 };
 
 /// QoE targets, tokens/s.
-const TARGETS: [f64; 3] = [6.0, 8.0, 10.0];
+const TARGETS: [f64; 2] = [6.0, 10.0];
+/// Coarser than for the optimum itself: shares of it are shown to a percent.
+const GRID: Grid = Grid { shell_cells: 60, gap_cells: 24 };
 /// How wrong predictions are, relative.
 const PREDICTION_ERROR: f64 = 0.3;
 /// How far the device is from the one trained on, relative.
@@ -130,9 +132,12 @@ pub fn exhibit() -> Result<Exhibit, LoopError> {
         source: "this project; scenario of EnerInfer Figure 14".to_owned(),
         caption: "Tokens of ours QoE before the threshold and under QoE, as a share of the optimum \
                   of the device as it is. Wrong predictions are drawn five times; the worst counts. \
-                  Tokens count from the first moment at which the QoE is kept: a wrong start is \
-                  corrected by feedback. Sessions go on after the threshold, so the highest shell \
-                  temperature is that of 20 minutes."
+                  Tokens count from the first second that keeps the QoE. Feedback on measured speed \
+                  acts only while the energy-aware controller is in charge, which in this hot \
+                  scenario is never: where the device is slower than its tables, the thermal-aware \
+                  controller holds a point below the QoE, and the share is 0. Sessions go on after the threshold, so the highest shell \
+                  temperature is that of 20 minutes; at the ambient temperature of the accelerator-only \
+                  split (32.9 °C) even the lowest clocks exceed the threshold."
             .to_owned(),
         tables: vec![table],
         charts: Vec::new(),
@@ -150,10 +155,13 @@ fn line(fault: Fault, name: &'static str, heat: HeatSplit, qoe: f64) -> Result<L
         highest_celsius: f64::NEG_INFINITY,
         transitions: 0,
     };
+    // What is drawn are predictions; the device, and so its optimum, is the same in every draw.
+    let (device, _) = fault.apply(&trained, SEED)?;
+    let best = optimum(&device, GRID);
     for draw in 0..fault.draws() {
         let (played, beliefs) = fault.apply(&trained, SEED + draw)?;
         let session = run(&played, &beliefs, Policy::OursQoe)?;
-        if let Some(best) = optimum(&played, Grid::default()) {
+        if let Some(best) = &best {
             let share = 100.0 * met_tokens(&session, qoe) / best.tokens;
             out.share_percent = Some(out.share_percent.map_or(share, |s: f64| s.min(share)));
         }
