@@ -117,7 +117,7 @@ fn power_is_not_monotone_in_bits() {
 }
 
 /// The calibration program finds the committed parameters again from cold. The larger devices
-/// take minutes; `examples/calibrate.rs` is for them.
+/// take minutes; `measure calibrate` is for them.
 #[test]
 fn calibration_reproduces_the_platform_file() {
     for platform in ["orin_nano", "board_gpu"] {
@@ -135,7 +135,6 @@ fn calibration_md_is_up_to_date() {
     let committed = include_str!("../CALIBRATION.md");
     assert!(
         committed == enerinfer_device::calibrate::markdown().unwrap(),
-        "run: cargo run -p enerinfer-device --release --example calibrate -- --report \
-         device/CALIBRATION.md"
+        "run: measure calibrate --report device/CALIBRATION.md"
     );
 }

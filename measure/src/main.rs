@@ -1,5 +1,6 @@
 //! `measure`: measurement tables from simulated devices, logs, Hydra's corpus and this device.
 
+mod calibrate;
 mod collect;
 mod failure;
 mod fit_length;
@@ -23,6 +24,7 @@ Examples:
   measure import sweep.csv --platform orin-nano --format q4_k_m --out measurements.csv
   measure fit-length runs.csv --out lengths.csv
   measure simulate --platform orin --out measurements.csv
+  measure calibrate --platform orin
   measure synthesize --platform orin --count 300 --out models/
   measure collect --platform board --models models/ --engine llama-cpp --out board.csv
   measure shape model.gguf
@@ -49,6 +51,8 @@ enum Verb {
     FitLength(fit_length::Args),
     /// Makes a measurement table of a simulated device
     Simulate(simulate::Args),
+    /// Fits a simulated device to published figures
+    Calibrate(calibrate::Args),
     /// Writes untrained models of sampled shapes, for engines to run
     Synthesize(synthesize::Args),
     /// Measures models on this device: an engine at every operating point
@@ -67,6 +71,7 @@ fn main() -> ExitCode {
         Verb::Import(a) => import::run(&a),
         Verb::FitLength(a) => fit_length::run(&a),
         Verb::Simulate(a) => simulate::run(&a),
+        Verb::Calibrate(a) => calibrate::run(&a),
         Verb::Synthesize(a) => synthesize::run(&a),
         Verb::Collect(a) => collect::run(&a),
         Verb::Shape(a) => shape::run(&a),

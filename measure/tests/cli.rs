@@ -36,8 +36,17 @@ fn text(path: &Path) -> &str {
 
 #[test]
 fn every_verb_has_help_with_an_example() {
-    for verb in ["read", "fuse", "import", "fit-length", "simulate", "synthesize", "shape", "hydra"]
-    {
+    for verb in [
+        "read",
+        "fuse",
+        "import",
+        "fit-length",
+        "simulate",
+        "calibrate",
+        "synthesize",
+        "shape",
+        "hydra",
+    ] {
         assert!(ok(&[verb, "--help"]).contains("measure "), "{verb}");
         assert!(ok(&[verb, "--help"]).contains("Example"), "{verb}");
     }
@@ -315,4 +324,36 @@ fn untrained_models_are_written_listed_and_read_back() {
     let refused = fails(1, &[&all[..], &[text(&target.path().join("all"))]].concat());
     assert!(refused.contains("files need") && refused.contains("the first "), "{refused}");
     assert!(!target.path().join("all/models.csv").exists());
+}
+
+#[test]
+fn calibration_writes_a_platform_file_that_is_as_good_as_the_committed_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("board_gpu.toml");
+    let refine = ["calibrate", "--platform", "board_gpu", "--refine"];
+    assert_eq!(ok(&[&refine[..], &["--out", text(&file)]].concat()), "");
+    let written = std::fs::read_to_string(&file).unwrap();
+    let committed = enerinfer_device::calibrate::platform_file("board_gpu").unwrap();
+    let sources = |file: &str| file.matches("source = ").count();
+    assert_eq!(sources(&written), sources(committed), "comments and sources are kept");
+    assert!(written.starts_with("# Simulated Orange Pi 5 Pro"), "{written}");
+    enerinfer_device::SimulatedDevice::from_toml(&written, "board_gpu", None).unwrap();
+
+    let printed = ok(&refine);
+    let first = printed.lines().next().unwrap();
+    let value = first.rsplit(" = ").next().unwrap();
+    assert!(written.contains(&format!("value = {value}")), "{first} is not in {written}");
+}
+
+#[test]
+fn calibration_needs_one_thing_to_do_and_a_platform_it_knows() {
+    for (args, part) in [
+        (&[][..], "--platform"),
+        (&["--platform", "orrin"], "did you mean `orin`"),
+        (&["--platform", "orin", "--thermal"], "cannot be used with"),
+        (&["--thermal", "--refine"], "--platform"),
+    ] {
+        let message = fails(2, &[&["calibrate"], args].concat());
+        assert!(message.contains(part), "{args:?}: {message}");
+    }
 }
