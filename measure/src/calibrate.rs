@@ -3,7 +3,6 @@
 use std::fmt::Write as _;
 use std::path::PathBuf;
 
-use enerinfer_artifacts::write_atomic;
 use enerinfer_device::calibrate::{
     Calibration, Effort, Fitted, ThermalFit, calibrate, calibrate_thermal, markdown, platform_file,
 };
@@ -22,10 +21,10 @@ pub(crate) struct Args {
     #[command(flatten)]
     what: What,
     /// Start from the platform file instead of from cold
-    #[arg(long, requires = "platform")]
+    #[arg(long, conflicts_with_all = ["thermal", "report"])]
     refine: bool,
     /// Platform file to write, with the fitted parameters in place; stdout gets them if absent
-    #[arg(long, value_name = "FILE", requires = "platform")]
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["thermal", "report"])]
     out: Option<PathBuf>,
 }
 

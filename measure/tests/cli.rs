@@ -351,7 +351,7 @@ fn calibration_needs_one_thing_to_do_and_a_platform_it_knows() {
         (&[][..], "--platform"),
         (&["--platform", "orrin"], "did you mean `orin`"),
         (&["--platform", "orin", "--thermal"], "cannot be used with"),
-        (&["--thermal", "--refine"], "--platform"),
+        (&["--thermal", "--refine"], "cannot be used with"),
     ] {
         let message = fails(2, &[&["calibrate"], args].concat());
         assert!(message.contains(part), "{args:?}: {message}");
