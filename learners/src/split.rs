@@ -368,7 +368,7 @@ mod tests {
             let mut fixed = FixedRows::new(&ids, &y[..rows], Some(&w[..rows])).unwrap();
             fixed.set_l2(l2);
             let limits = Limits {
-                max_depth: 20,
+                max_depth: u32::MAX,
                 min_samples_leaf: least,
                 min_samples_split: 2,
                 max_features: 32,

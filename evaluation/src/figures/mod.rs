@@ -25,7 +25,7 @@ mod thermal_prediction;
 mod tpot;
 
 use enerinfer_artifacts::OperatingPoint;
-use enerinfer_artifacts::exhibit::Exhibit;
+use enerinfer_artifacts::exhibit::{Chart, Drawing, Exhibit, Series};
 use enerinfer_artifacts::record::ThermalAccuracy;
 use enerinfer_datasets::LlmShape;
 use enerinfer_device::SimulatedDevice;
@@ -236,6 +236,26 @@ fn range(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
 fn mean(values: impl IntoIterator<Item = f64>) -> Option<f64> {
     let (sum, n) = values.into_iter().fold((0.0, 0u32), |(sum, n), v| (sum + v, n + 1));
     (n > 0).then(|| sum / f64::from(n))
+}
+
+/// Series that one chart can tell apart by colour.
+const MOST_SERIES: usize = 5;
+
+/// Charts of a few series each, so that their colours differ; none without series.
+fn charts(
+    id: &str,
+    caption: &str,
+    series: &[Series],
+    drawing: impl Fn(Vec<Series>) -> Drawing,
+) -> Vec<Chart> {
+    let parts = series.chunks(MOST_SERIES).enumerate();
+    parts
+        .map(|(i, part)| Chart {
+            id: if i == 0 { id.to_owned() } else { format!("{id}_{}", i + 1) },
+            caption: caption.to_owned(),
+            drawing: drawing(part.to_vec()),
+        })
+        .collect()
 }
 
 /// Name of a device with its weight format, for captions.

@@ -1,13 +1,11 @@
 //! Figure 12: accuracy on real LLMs that training did not see.
 
-use enerinfer_artifacts::exhibit::{
-    Axis, Chart, Column, DataTable, Drawing, Exhibit, Provenance, Series,
-};
+use enerinfer_artifacts::exhibit::{Axis, Column, DataTable, Drawing, Exhibit, Provenance, Series};
 
 use enerinfer_datasets::sampler::TOTAL_PARAMS;
 
 use super::scores::Scores;
-use super::{FigureError, Judged, JudgedModel, device_name, headline};
+use super::{FigureError, Judged, JudgedModel, charts, device_name, headline};
 
 /// Models in the table of the largest errors, per device.
 const WORST: usize = 5;
@@ -60,29 +58,21 @@ pub(super) fn exhibit(judged: &[Judged]) -> Result<Exhibit, FigureError> {
             device: name,
         });
     }
-    let mut charts = Vec::new();
-    if !sizes.is_empty() {
-        charts.push(Chart {
-            id: "fig12_by_size".to_owned(),
-            caption: "Throughput error of every dense real LLM".to_owned(),
-            drawing: Drawing::Points {
+    let mut pictures =
+        charts("fig12_by_size", "Throughput error of every dense real LLM", &sizes, |series| {
+            Drawing::Points {
                 x: Axis::new("Parameters read per token", "billion"),
                 y: Axis::new("Throughput MAPE", "%"),
-                series: sizes,
-            },
+                series,
+            }
         });
-    }
-    if !taus.is_empty() {
-        charts.push(Chart {
-            id: "fig12_tau_cdf".to_owned(),
-            caption: "Tau-b over dense real LLMs".to_owned(),
-            drawing: Drawing::Lines {
-                x: Axis::new("tau-b", ""),
-                y: Axis::new("Models up to this tau-b", "%"),
-                series: taus,
-            },
-        });
-    }
+    pictures.extend(charts("fig12_tau_cdf", "Tau-b over dense real LLMs", &taus, |series| {
+        Drawing::Lines {
+            x: Axis::new("tau-b", ""),
+            y: Axis::new("Models up to this tau-b", "%"),
+            series,
+        }
+    }));
     Ok(Exhibit {
         id: "fig12".to_owned(),
         title: "Accuracy on real LLMs".to_owned(),
@@ -102,7 +92,7 @@ pub(super) fn exhibit(judged: &[Judged]) -> Result<Exhibit, FigureError> {
                 &worst,
             ),
         ],
-        charts,
+        charts: pictures,
     })
 }
 
