@@ -3,6 +3,8 @@
 #![allow(clippy::unwrap_used)] // a test's way to fail
 
 use enerinfer_telemetry::TextTable;
+use enerinfer_telemetry::hydra::canonical::Canonical;
+use enerinfer_telemetry::hydra::corpus::Corpus;
 use enerinfer_telemetry::hydra::{HydraParser, HydraPlatform, LineFault, ParsedLine, unify_file};
 
 /// A line of JetPack 5 with root, after its stamp.
@@ -241,9 +243,13 @@ const INFO: &str =
     "prompt_number,start_time,end_time,model_name,variance,tokenization_time,prefill_time,small\n";
 
 fn unify(prompts: &[(u32, [i64; 3])], log: &str) -> Result<TextTable, String> {
+    let rows: String = prompts.iter().map(|(n, times)| prompt(*n, *times)).collect();
+    unify_rows(&rows, log)
+}
+
+fn unify_rows(rows: &str, log: &str) -> Result<TextTable, String> {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name);
-    let rows: String = prompts.iter().map(|(n, times)| prompt(*n, *times)).collect();
     std::fs::write(path("INFO"), format!("{INFO}{rows}")).unwrap();
     std::fs::write(path("TGS"), log).unwrap();
     unify_file(HydraPlatform::Xavier, &path("INFO"), &path("TGS"), &path("UNIFIED"))
@@ -287,6 +293,17 @@ fn windows_are_closed_at_both_ends() {
     assert_eq!(cell(&table, 0, "prompt_id_decode_mean"), "0.0");
     // The timing's own cells as pandas writes them.
     assert_eq!(table.rows[0][3..8], ["m", "", "0.0625", "0.0625", "1e-05"]);
+}
+
+#[test]
+fn the_end_of_prefill_is_cut_to_whole_nanoseconds() {
+    // (0.001 + 0.0012) · 10⁹ is 2199999.9999999995 in doubles.
+    let start = STAMP_NS - 5;
+    let row = format!("1,{start},{},m,0,0.001,0.0012,0\n", start + 10_000_000);
+    let log = [(2_199_999, 1), (2_200_000, 2)]
+        .map(|(ns, mw)| sample(0, mw).replace("10:00:00.000", &format!("10:00:00.{ns:09}")));
+    let table = unify_rows(&row, &log.concat()).unwrap();
+    assert_eq!(gpu(&table, 0)[1..], [["1.0", ""], ["1.5", "0.7071067811865476"]]);
 }
 
 #[test]
@@ -375,4 +392,60 @@ fn what_fails_the_file() {
     // A log that lies elsewhere in time is fused, and all of its cells are empty.
     let elsewhere = unify(&[good], &log.replace("10:00", "15:00")).unwrap();
     assert!(elsewhere.rows[0][8..].iter().all(String::is_empty));
+}
+
+/// Canonical values of prompt, prefill and decode of one prompt.
+fn canonical(log: &str) -> [Canonical; 3] {
+    let root = tempfile::tempdir().unwrap();
+    let folder = root.path().join("xavier/results_hf_xavier");
+    std::fs::create_dir_all(&folder).unwrap();
+    let path = |kind: &str| folder.join(format!("{kind}_m_torch.bfloat16_.csv"));
+    std::fs::write(path("INFO"), format!("{INFO}{}", prompt(1, [1000, 1125, 2000]))).unwrap();
+    std::fs::write(path("TGS"), log).unwrap();
+    unify_file(HydraPlatform::Xavier, &path("INFO"), &path("TGS"), &path("UNIFIED")).unwrap();
+    Corpus::load(root.path()).unwrap().configs[0].records[0].phases
+}
+
+#[test]
+fn canonical_values_of_xaviers_columns() {
+    let log = [
+        // In prefill: the memory controller above 100 %, a core off, one zone hotter than the GPU.
+        sample(1100, 10000)
+            .replace("40%@2133", "107%@2133")
+            .replace("6%@2565]", "off]")
+            .replace("CPU@54.5C", "CPU@60C"),
+        // In decode: two loads and clocks, and no CPU rail.
+        sample(1500, 12000).replace("CPU 2017mW/2020mW", ""),
+        sample(1600, 14000).replace("50%@[1377]", "70%@[1177]").replace("CPU 2017mW/2020mW", ""),
+    ];
+    let [prompt, prefill, decode] = canonical(&log.concat());
+    for (name, value, expected) in [
+        ("cpu_load_mean", decode.cpu_load_mean, 89.0 / 8.0),
+        ("cpu_load_max", decode.cpu_load_max, 30.0),
+        ("cpu_load_max with a core off", prefill.cpu_load_max, f64::INFINITY),
+        ("cpu_freq_mean", decode.cpu_freq_mean, (3.0 * 2565.0 + 5.0 * 2265.0) / 8.0),
+        ("gpu_load", decode.gpu_load, 60.0),
+        ("gpu_freq", decode.gpu_freq, 1277.0),
+        ("temp_max_c", prefill.temp_max_c, 60.0),
+        ("temp_max_c", decode.temp_max_c, 55.5),
+        ("ram_used_mb", decode.ram_used_mb, 9050.0),
+        ("gpu_power_mw", decode.gpu_power_mw, 13000.0),
+        ("cpu_power_mw", prefill.cpu_power_mw, 2017.0),
+        ("sys_power_mw", decode.sys_power_mw, 3087.0),
+        // Of the rails that are there; SOC, CV and VDDRQ are never part.
+        ("total_power_mw", prefill.total_power_mw, 10000.0 + 2017.0 + 3087.0),
+        ("total_power_mw", decode.total_power_mw, 13000.0 + 3087.0),
+        ("power_w", decode.power_w(), 16.087),
+        // The mean of the window is clipped, not its samples: (107 + 40 + 40) / 3.
+        ("emc_load", prefill.emc_load, 100.0),
+        ("emc_load", prompt.emc_load, 187.0 / 3.0),
+        ("u_eff", decode.effective_utilisation(HydraPlatform::Xavier), 60.0 * 1277.0 / 1377.0),
+        ("bw_eff", decode.effective_bandwidth(HydraPlatform::Xavier), 137.0 * 0.4),
+    ] {
+        let close = value == expected || (value - expected).abs() <= 1e-9 * expected.abs();
+        assert!(close, "{name}: {value}, expected {expected}");
+    }
+    for absent in [decode.cpu_power_mw, decode.board_power_mw, decode.nvml_gpu_util] {
+        assert!(absent.is_nan());
+    }
 }
