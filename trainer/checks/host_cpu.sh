@@ -10,7 +10,7 @@ export CARGO_TERM_COLOR=never
 out=${1:-$(mktemp -d)}
 trials=${2:-50}
 seeds=${3:-5}
-cargo build --release --locked --bin train
+cargo build --release --locked -p enerinfer-trainer --bin train
 for table in host_cpu host_cpu_q8_0; do
     for features in paper derived; do
         for models in 20 40 80 all; do
