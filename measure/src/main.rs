@@ -10,6 +10,7 @@ mod output;
 mod read;
 mod shape;
 mod simulate;
+mod synthesize;
 
 use std::process::ExitCode;
 
@@ -22,6 +23,7 @@ Examples:
   measure import sweep.csv --platform orin-nano --format q4_k_m --out measurements.csv
   measure fit-length runs.csv --out lengths.csv
   measure simulate --platform orin --out measurements.csv
+  measure synthesize --platform orin --count 300 --out models/
   measure collect --platform board --models models/ --engine llama-cpp --out board.csv
   measure shape model.gguf
   measure hydra check corpus/
@@ -47,6 +49,8 @@ enum Verb {
     FitLength(fit_length::Args),
     /// Makes a measurement table of a simulated device
     Simulate(simulate::Args),
+    /// Writes untrained models of sampled shapes, for engines to run
+    Synthesize(synthesize::Args),
     /// Measures models on this device: an engine at every operating point
     Collect(Box<collect::Args>),
     /// Reads the shape of a model from a GGUF file or a config.json
@@ -63,6 +67,7 @@ fn main() -> ExitCode {
         Verb::Import(a) => import::run(&a),
         Verb::FitLength(a) => fit_length::run(&a),
         Verb::Simulate(a) => simulate::run(&a),
+        Verb::Synthesize(a) => synthesize::run(&a),
         Verb::Collect(a) => collect::run(&a),
         Verb::Shape(a) => shape::run(&a),
         Verb::Hydra(v) => hydra::run(&v),
