@@ -58,23 +58,31 @@ impl<R, V: Copy + Into<u32>> Walk<R, V> {
             if to == SELECT {
                 self.list(x, cells, (base + value) as usize);
             } else if let Some(rect) = self.rects.get(to as usize) {
-                self.add(cells, *rect, base + (value << (part.usage >> 27 & 0xf)));
+                let value = base + (value << (part.usage >> 27 & 0xf));
+                add_one(cells, self.columns, *rect, value);
             }
             if part.usage >> 31 == 1 {
                 break;
             }
         }
     }
+}
 
-    #[inline]
-    fn add(&self, cells: &mut [u32], rect: u32, value: u32) {
-        let [accel_from, accel_to, mem_from, mem_to] = rect.to_le_bytes().map(usize::from);
-        let (top, bottom) = (mem_from * self.columns, mem_to * self.columns);
-        step(cells, top + accel_from, value);
-        step(cells, top + accel_to, 0u32.wrapping_sub(value));
-        step(cells, bottom + accel_from, 0u32.wrapping_sub(value));
-        step(cells, bottom + accel_to, value);
+/// Adds a value to each rectangle; rectangles are as in [`Walk::rects`].
+pub fn add(cells: &mut [u32], columns: usize, rects: &[u32], values: &[i32]) {
+    for (rect, value) in rects.iter().zip(values) {
+        add_one(cells, columns, *rect, *value as u32);
     }
+}
+
+#[inline]
+fn add_one(cells: &mut [u32], columns: usize, rect: u32, value: u32) {
+    let [accel_from, accel_to, mem_from, mem_to] = rect.to_le_bytes().map(usize::from);
+    let (top, bottom) = (mem_from * columns, mem_to * columns);
+    step(cells, top + accel_from, value);
+    step(cells, top + accel_to, 0u32.wrapping_sub(value));
+    step(cells, bottom + accel_from, 0u32.wrapping_sub(value));
+    step(cells, bottom + accel_to, value);
 }
 
 #[inline]
@@ -138,5 +146,13 @@ mod tests {
         let mut out = [0; 6];
         read(&mut cells, 4, 1000, 0, u32::MAX, &mut out);
         assert_eq!(out, [1001, 1018, 1018, 1001, 1001, 1101]);
+    }
+    #[test]
+    fn values_of_rectangles_add_up() {
+        let mut cells = [0; 12];
+        add(&mut cells, 4, &RECTS, &[5, -3, 100]);
+        let mut out = [0; 6];
+        read(&mut cells, 4, 1000, 0, u32::MAX, &mut out);
+        assert_eq!(out, [1005, 1002, 1002, 1005, 1005, 1105]);
     }
 }

@@ -2,14 +2,9 @@
 
 use std::io::{self, Write};
 
+use super::condition::{self, Ranked, pad};
 use super::functions::Functions;
 use super::program::{Op, Program};
-
-/// What a branch compares: the name of a rank and the thresholds behind it.
-pub(crate) struct Ranked {
-    pub(crate) name: &'static str,
-    pub(crate) thresholds: Vec<u32>,
-}
 
 /// Prints the functions of a program.
 pub(crate) struct Body<'a> {
@@ -60,26 +55,17 @@ impl Body<'_> {
             return Ok(());
         };
         // Branches in a row that lead to the same become one condition.
-        let mut conditions = vec![self.condition(feature, threshold, true)];
+        let mut conditions = vec![condition::text(self.ranked, (feature, threshold), true)];
         let mut rest = otherwise;
         while self.is_inline_branch(rest)
             && let Op::If { feature, threshold, then: a, otherwise: b } =
                 self.program.ops[rest as usize]
             && (a == then || b == then)
         {
-            conditions.push(self.condition(feature, threshold, a == then));
+            conditions.push(condition::text(self.ranked, (feature, threshold), a == then));
             rest = if a == then { b } else { a };
         }
-        // Breaks where rustfmt does.
-        let line = format!("if {}", conditions.join(" || "));
-        match 4 * depth + before.len() + line.len() {
-            0..=98 => writeln!(out, "{line} {{")?,
-            99..=100 => writeln!(out, "{line}\n{}{{", pad(depth))?,
-            _ => {
-                let next = format!("\n{}|| ", pad(depth + 1));
-                writeln!(out, "if {}\n{}{{", conditions.join(&next), pad(depth))?;
-            }
-        }
+        condition::write(out, &conditions, "||", depth, before)?;
         self.block(out, then, depth + 1)?;
         if self.is_inline_branch(rest) {
             let before = "} else ";
@@ -91,25 +77,8 @@ impl Body<'_> {
         writeln!(out, "{}}}", pad(depth))
     }
 
-    /// `value <= threshold` (or its negation) as a comparison of ranks.
-    fn condition(&self, feature: u16, threshold: u32, holds: bool) -> String {
-        let Ranked { name, thresholds } = &self.ranked[usize::from(feature)];
-        let rank = thresholds.partition_point(|&t| t < threshold);
-        let comparison = match (rank, holds) {
-            (0, true) => "== 0".to_owned(),
-            (0, false) => "!= 0".to_owned(),
-            (_, true) => format!("<= {rank}"),
-            (_, false) => format!("> {rank}"),
-        };
-        format!("x.{name} {comparison}")
-    }
-
     fn is_inline_branch(&self, op: u32) -> bool {
         self.functions.number(op).is_none()
             && matches!(self.program.ops[op as usize], Op::If { .. })
     }
-}
-
-fn pad(depth: usize) -> String {
-    " ".repeat(4 * depth)
 }

@@ -4,11 +4,14 @@
 //! grow with the source that it writes. Output is formatted as rustfmt would format it.
 
 mod body;
+mod condition;
 mod functions;
 mod literal;
+mod merged;
 pub(crate) mod model;
 pub(crate) mod predictor;
 mod program;
+mod statements;
 pub(crate) mod vectors;
 
 use enerinfer_artifacts::Feature;

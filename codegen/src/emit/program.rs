@@ -59,6 +59,40 @@ pub(crate) struct Rect {
     pub(crate) mem: (u8, u8),
 }
 
+impl Rect {
+    /// All operating points.
+    pub(crate) fn all(clocks: &ClockTables) -> Self {
+        // Levels are capped far below 255.
+        let levels = |khz: &[u32]| (0, khz.len() as u8);
+        Rect { accel: levels(&clocks.accel_khz), mem: levels(&clocks.mem_khz) }
+    }
+
+    /// The operating points with a clock of at most `threshold`, and the others; `None` where
+    /// there are none.
+    pub(crate) fn cut(
+        self,
+        clock: Feature,
+        threshold: u32,
+        clocks: &ClockTables,
+    ) -> [Option<Self>; 2] {
+        let cut = |levels: &[u32], (from, to): (u8, u8)| {
+            let at = (levels.partition_point(|&l| l <= threshold) as u8).clamp(from, to);
+            [(from, at), (at, to)].map(|(from, to)| (from < to).then_some((from, to)))
+        };
+        if clock == Feature::AccelKhz {
+            cut(&clocks.accel_khz, self.accel).map(|a| a.map(|accel| Rect { accel, ..self }))
+        } else {
+            cut(&clocks.mem_khz, self.mem).map(|m| m.map(|mem| Rect { mem, ..self }))
+        }
+    }
+
+    /// As the device reads it: one byte each, from the lowest, for the first accelerator level,
+    /// the one after the last, the first memory level, the one after the last.
+    pub(crate) fn packed(self) -> u32 {
+        u32::from_le_bytes([self.accel.0, self.accel.1, self.mem.0, self.mem.1])
+    }
+}
+
 /// What is done with a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Use {
@@ -139,11 +173,7 @@ pub(crate) fn value(forest: &Forest<i64>) -> Program {
 
 /// Lowers to the *grid* form.
 pub(crate) fn grid(forest: &Forest<i64>, clocks: &ClockTables) -> Program {
-    let all = Rect {
-        // Levels are capped far below 255.
-        accel: (0, clocks.accel_khz.len() as u8),
-        mem: (0, clocks.mem_khz.len() as u8),
-    };
+    let all = Rect::all(clocks);
     let mut grid = Grid {
         forest,
         clocks,
@@ -226,28 +256,11 @@ impl Grid<'_> {
         else {
             return None;
         };
-        let cut = |levels: &[u32], (from, to): (u8, u8)| {
-            let at = levels.partition_point(|&l| l <= threshold) as u8;
-            let some = |from, to| (from < to).then_some((from, to));
-            (some(from, at.min(to)), some(at.max(from), to))
-        };
-        match self.forest.features[usize::from(feature)] {
-            Feature::AccelKhz => {
-                let (l, r) = cut(&self.clocks.accel_khz, rect.accel);
-                Some([
-                    l.map(|accel| (left, Rect { accel, ..rect })),
-                    r.map(|accel| (right, Rect { accel, ..rect })),
-                ])
-            }
-            Feature::MemKhz => {
-                let (l, r) = cut(&self.clocks.mem_khz, rect.mem);
-                Some([
-                    l.map(|mem| (left, Rect { mem, ..rect })),
-                    r.map(|mem| (right, Rect { mem, ..rect })),
-                ])
-            }
-            _ => None,
-        }
+        let clock = self.forest.features[usize::from(feature)];
+        clock.is_clock().then(|| {
+            let [l, r] = rect.cut(clock, threshold, self.clocks);
+            [l.map(|rect| (left, rect)), r.map(|rect| (right, rect))]
+        })
     }
 
     /// The parts that add a subtree to the grid.

@@ -160,7 +160,9 @@ fn emit_model(
     sink.file("src/model/mod.rs", &mut |out| emit::model::write(out, bundle, lowered, digest))?;
     for predictor in &lowered.predictors {
         let path = format!("src/model/{}.rs", predictor.target.name());
-        sink.file(&path, &mut |out| emit::predictor::write(out, bundle, predictor))?;
+        sink.file(&path, &mut |out| {
+            emit::predictor::write(out, bundle, predictor, lowered.optimise)
+        })?;
     }
     Ok(())
 }
