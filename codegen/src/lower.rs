@@ -43,7 +43,7 @@ pub struct Lowered {
     pub steps: Vec<PassEffect>,
     /// Set if trees had to be pruned to the flash budget.
     pub pruning: Option<Pruning>,
-    /// What they are printed for.
+    /// Build profile of the generated crate.
     pub optimise: Optimise,
 }
 

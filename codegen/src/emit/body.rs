@@ -1,4 +1,4 @@
-//! The functions of a predictor: trees and parts of trees as nested `if`s.
+//! Functions that compute a value: nested `if`s.
 
 use std::io::{self, Write};
 
@@ -19,22 +19,17 @@ pub(crate) struct Body<'a> {
 impl Body<'_> {
     pub(crate) fn write(&self, out: &mut dyn Write) -> io::Result<()> {
         for (number, &op) in self.functions.ops().iter().enumerate() {
-            let (x, leaf) = (if self.is_leaf(op) { "_" } else { "x" }, self.leaf_type);
-            writeln!(out, "\n#[inline(never)]\nfn tree_{number}({x}: &Ranks) -> {leaf} {{")?;
+            let leaf = self.leaf_type;
+            writeln!(out, "\n#[inline(never)]\nfn tree_{number}(x: &Ranks) -> {leaf} {{")?;
             self.inside(out, op, 1)?;
             writeln!(out, "}}")?;
         }
         Ok(())
     }
 
-    fn is_leaf(&self, op: u32) -> bool {
-        matches!(self.program.ops[op as usize], Op::Leaf(_))
-    }
-
     /// Writes an operation on lines of its own: as a call if it is a function.
     fn block(&self, out: &mut dyn Write, op: u32, depth: usize) -> io::Result<()> {
-        // A leaf may be a function, for a part that is one leaf; elsewhere it is a number.
-        match self.functions.number(op).filter(|_| !self.is_leaf(op)) {
+        match self.functions.number(op) {
             Some(number) => writeln!(out, "{}tree_{number}(x)", pad(depth)),
             None => self.inside(out, op, depth),
         }
@@ -45,12 +40,19 @@ impl Body<'_> {
         write!(out, "{}", pad(depth))?;
         match self.program.ops[op as usize] {
             Op::Leaf(value) => writeln!(out, "{value}"),
-            Op::If { .. } => self.branch(out, op, depth, ""),
+            Op::If { .. } => self.branch(out, op, depth, "", ""),
         }
     }
 
-    /// Writes a branch; the cursor stands after the indentation and `before`.
-    fn branch(&self, out: &mut dyn Write, op: u32, depth: usize, before: &str) -> io::Result<()> {
+    /// Writes a branch; the cursor stands after the indentation and `before`, and `end` follows.
+    pub(crate) fn branch(
+        &self,
+        out: &mut dyn Write,
+        op: u32,
+        depth: usize,
+        before: &str,
+        end: &str,
+    ) -> io::Result<()> {
         let Op::If { feature, threshold, then, otherwise } = self.program.ops[op as usize] else {
             return Ok(());
         };
@@ -65,16 +67,25 @@ impl Body<'_> {
             conditions.push(condition::text(self.ranked, (feature, threshold), a == then));
             rest = if a == then { b } else { a };
         }
+        let leaves = [then, rest].map(|op| self.program.ops[op as usize]);
+        if let ([Op::Leaf(then), Op::Leaf(rest)], ";") = (leaves, end) {
+            // A choice between two numbers stands on one line, if it fits.
+            let conditions = conditions.join(" || ");
+            let line = format!("if {conditions} {{ {then} }} else {{ {rest} }}{end}");
+            if 4 * depth + before.len() + line.len() <= 100 && !before.starts_with('}') {
+                return writeln!(out, "{line}");
+            }
+        }
         condition::write(out, &conditions, "||", depth, before)?;
         self.block(out, then, depth + 1)?;
         if self.is_inline_branch(rest) {
             let before = "} else ";
             write!(out, "{}{before}", pad(depth))?;
-            return self.branch(out, rest, depth, before);
+            return self.branch(out, rest, depth, before, end);
         }
         writeln!(out, "{}}} else {{", pad(depth))?;
         self.block(out, rest, depth + 1)?;
-        writeln!(out, "{}}}", pad(depth))
+        writeln!(out, "{}}}{end}", pad(depth))
     }
 
     fn is_inline_branch(&self, op: u32) -> bool {

@@ -30,8 +30,7 @@ impl Functions {
             }
         }
         let mut is_function = vec![false; count];
-        let values = program.parts().map(|part| part.value);
-        for root in program.roots.iter().copied().chain(values) {
+        for &root in &program.roots {
             is_function[root as usize] = true;
         }
         // Operations and nesting of each operation's text where it stands inside a function.

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use enerinfer_artifacts::{ClockTables, Feature, Forest, Node};
 
-use super::program::Rect;
+use super::rect::Rect;
 
 /// `x[feature] <= threshold`.
 pub(crate) type Condition = (u16, u32);
@@ -60,19 +60,20 @@ pub(crate) fn merge(forest: &Forest<i64>, clocks: &ClockTables) -> Option<Merged
         let mut always = Vec::new();
         place.branches.retain(|_, [left, right]| {
             let (l, r) = (*left as usize, *right as usize);
+            // What both sides add at least is added before, so that nothing is subtracted.
             let common: Vec<(u32, i64)> = places[l]
                 .values
                 .iter()
-                .filter(|(rect, _)| places[r].values.contains_key(rect))
-                .map(|(&rect, &value)| (rect, value))
+                .filter_map(|(rect, l)| places[r].values.get(rect).map(|r| (*rect, *l.min(r))))
                 .collect();
             for (rect, value) in common {
                 *place.values.entry(rect).or_default() += value;
-                places[l].values.remove(&rect);
-                let rest = places[r].values.entry(rect).or_default();
-                *rest -= value;
-                if *rest == 0 {
-                    places[r].values.remove(&rect);
+                for side in [l, r] {
+                    let rest = places[side].values.entry(rect).or_default();
+                    *rest -= value;
+                    if *rest == 0 {
+                        places[side].values.remove(&rect);
+                    }
                 }
             }
             for side in [l, r] {

@@ -7,11 +7,12 @@ mod body;
 mod condition;
 mod functions;
 mod literal;
-mod merged;
+pub(crate) mod merged;
 pub(crate) mod model;
 pub(crate) mod predictor;
 mod program;
-mod statements;
+mod rect;
+pub(crate) mod statements;
 pub(crate) mod vectors;
 
 use enerinfer_artifacts::Feature;

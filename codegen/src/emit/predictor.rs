@@ -1,6 +1,5 @@
 //! The source file of one predictor: entry, thresholds, ranks, sum; then the trees.
 
-use std::collections::HashMap;
 use std::io::{self, Write};
 
 use enerinfer_artifacts::{Bundle, Feature, IntPredictor, Target};
@@ -9,15 +8,10 @@ use super::body::Body;
 use super::condition::Ranked;
 use super::functions::Functions;
 use super::merged::{Merged, merge};
-use super::program::{self, Op, Part, Program, Rect, Use};
+use super::program::{Op, Program, trees};
+use super::rect::differences;
 use super::statements::Statements;
 use super::{GENERATED, feature_variant, literal};
-use crate::Optimise;
-
-/// Most rectangles that the bits of a part can number; the highest number means a selection.
-const MAX_RECTS: usize = (1 << 11) - 1;
-/// Most lists and parts that 16 bits can number.
-const MAX_LISTS: usize = 1 << 16;
 
 /// Smallest unsigned type of a value.
 fn unsigned_type(max: usize) -> &'static str {
@@ -30,19 +24,18 @@ fn unsigned_type(max: usize) -> &'static str {
 
 /// How the trees are walked.
 enum Form {
-    /// One walk for all operating points, through lists of parts that add to these rectangles.
-    Grid(Program, Vec<Rect>),
     /// One walk for all operating points and all trees.
     Merged(Merged),
-    /// One walk per operating point; a single one for `peak`.
-    Value(Program),
+    /// The sum of this base and of every tree, at each operating point; at the highest for
+    /// `peak`.
+    Trees(Program, i64),
 }
 
 impl Form {
     /// All conditions: column and threshold.
     fn conditions(&self) -> Vec<(u16, u32)> {
         match self {
-            Form::Grid(program, _) | Form::Value(program) => program
+            Form::Trees(program, _) => program
                 .ops
                 .iter()
                 .filter_map(|op| match *op {
@@ -62,9 +55,8 @@ pub(crate) fn write(
     out: &mut dyn Write,
     bundle: &Bundle,
     predictor: &IntPredictor,
-    optimise: Optimise,
 ) -> io::Result<()> {
-    let form = choose_form(bundle, predictor, optimise);
+    let form = choose_form(bundle, predictor);
     let mut ranked: Vec<Ranked> = predictor
         .forest
         .features
@@ -81,36 +73,22 @@ pub(crate) fn write(
     File { bundle, predictor, form, ranked }.write(out)
 }
 
-/// A form that walks all operating points together, where there are any and its numbers fit.
-fn choose_form(bundle: &Bundle, predictor: &IntPredictor, optimise: Optimise) -> Form {
+/// One walk for all operating points, where they differ.
+fn choose_form(bundle: &Bundle, predictor: &IntPredictor) -> Form {
     let forest = &predictor.forest;
     let reads_clocks = forest
         .thresholds()
         .iter()
         .zip(&forest.features)
         .any(|(t, f)| f.is_clock() && !t.is_empty());
-    if predictor.target != Target::Peak && reads_clocks {
-        if optimise == Optimise::Speed
-            && let Some(merged) = merge(forest, &bundle.clocks)
-        {
-            return Form::Merged(merged);
-        }
-        let program = program::grid(forest, &bundle.clocks);
-        let mut seen = HashMap::new();
-        let mut rects = Vec::new();
-        for part in program.parts() {
-            if let Use::Add { rect, .. } = part.use_ {
-                seen.entry(rect).or_insert_with(|| rects.push(rect));
-            }
-        }
-        let fits = rects.len() <= MAX_RECTS
-            && program.lists.len() <= MAX_LISTS
-            && program.parts().count() <= MAX_LISTS;
-        if fits && !program.is_constant() {
-            return Form::Grid(program, rects);
-        }
+    if predictor.target != Target::Peak
+        && reads_clocks
+        && let Some(merged) = merge(forest, &bundle.clocks)
+    {
+        return Form::Merged(merged);
     }
-    Form::Value(program::value(forest))
+    let (program, base) = trees(forest);
+    Form::Trees(program, base)
 }
 
 struct File<'a> {
@@ -132,46 +110,29 @@ impl File<'_> {
         }
         if self.has_branches() {
             self.ranks(out)?;
-        } else if matches!(self.form, Form::Grid(..)) {
-            // Functions of parts take ranks even where clocks alone decide.
-            writeln!(out, "\nstruct Ranks;")?;
         }
         match &self.form {
-            Form::Grid(program, rects) => {
-                let functions = Functions::of(program);
-                self.parts(out, program, &functions, rects)?;
-                self.body(out, program, &functions)
-            }
-            Form::Value(program) => {
+            Form::Trees(program, _) => {
                 let functions = Functions::of(program);
                 sum(out, program, &functions)?;
-                self.body(out, program, &functions)
+                let leaf_type = leaf_type(program);
+                Body { program, functions: &functions, ranked: &self.ranked, leaf_type }.write(out)
             }
             Form::Merged(merged) => self.merged(out, merged),
         }
     }
 
-    fn body(
-        &self,
-        out: &mut dyn Write,
-        program: &Program,
-        functions: &Functions,
-    ) -> io::Result<()> {
-        Body { program, functions, ranked: &self.ranked, leaf_type: self.leaf_type(program) }
-            .write(out)
-    }
-
     /// Whether every prediction is the same.
     fn is_constant(&self) -> bool {
         match &self.form {
-            Form::Grid(program, _) | Form::Value(program) => program.is_constant(),
+            Form::Trees(program, _) => program.roots.is_empty(),
             Form::Merged(_) => false,
         }
     }
 
     fn base(&self) -> i64 {
         match &self.form {
-            Form::Grid(program, _) | Form::Value(program) => program.base,
+            Form::Trees(_, base) => *base,
             Form::Merged(_) => self.predictor.forest.base,
         }
     }
@@ -198,17 +159,12 @@ impl File<'_> {
     }
 
     fn imports(&self, out: &mut dyn Write) -> io::Result<()> {
-        let grid = !matches!(self.form, Form::Value(_));
+        let grid = matches!(self.form, Form::Merged(_));
         if self.reads_shape() {
             writeln!(out, "use crate::coverage::Feature;")?;
         }
-        match &self.form {
-            Form::Grid(program, _) => {
-                let byte = if self.leaf_type(program) == "Byte" { "Byte, " } else { "" };
-                writeln!(out, "use crate::grid::{{self, {byte}Part, Walk}};")?;
-            }
-            Form::Merged(_) => writeln!(out, "use crate::grid;")?,
-            Form::Value(_) => {}
+        if grid {
+            writeln!(out, "use crate::grid;")?;
         }
         if !self.is_scalar() {
             writeln!(out, "use crate::model;")?;
@@ -270,8 +226,6 @@ impl File<'_> {
                 .collect();
             literal::items(out, 4, "let x = Ranks::new([", &values, "]);")?;
             "x"
-        } else if matches!(self.form, Form::Grid(..)) {
-            "Ranks"
         } else {
             ""
         };
@@ -298,8 +252,7 @@ impl File<'_> {
     /// From ranks to device values, before the normaliser.
     fn values(&self, out: &mut dyn Write) -> io::Result<()> {
         let per_point = !self.is_scalar() && self.inputs().any(|(f, _)| f.is_clock());
-        let has_ranks = self.has_branches() || matches!(self.form, Form::Grid(..));
-        let x = match (has_ranks, per_point) {
+        let x = match (self.has_branches(), per_point) {
             (false, _) => "",
             (true, false) => "x: Ranks",
             (true, true) => "mut x: Ranks",
@@ -311,20 +264,11 @@ impl File<'_> {
         let x = if x.is_empty() { x.to_owned() } else { format!("{x}, ") };
         writeln!(out, "\nfn table({x}out: &mut [u32; model::POINTS]) {{")?;
         match &self.form {
-            Form::Grid(..) => self.walk(out)?,
             Form::Merged(merged) => self.add_up(out, merged)?,
-            Form::Value(_) if per_point => self.point_loop(out)?,
-            Form::Value(_) => writeln!(out, "    *out = [{}; model::POINTS];", self.finished())?,
+            Form::Trees(..) if per_point => self.point_loop(out)?,
+            Form::Trees(..) => writeln!(out, "    *out = [{}; model::POINTS];", self.finished())?,
         }
         writeln!(out, "}}")
-    }
-
-    /// Walks every tree and reads the totals.
-    fn walk(&self, out: &mut dyn Write) -> io::Result<()> {
-        writeln!(out, "    let mut cells = [0; COLUMNS * (model::MEM_KHZ.len() + 1)];")?;
-        writeln!(out, "    WALK.list(&x, &mut cells, 0);")?;
-        let (base, shift, max) = (self.base(), self.predictor.shift, self.max());
-        writeln!(out, "    grid::read(&mut cells, COLUMNS, {base}, {shift}, {max}, out);")
     }
 
     /// Adds up what the merged trees add to the cells.
@@ -342,17 +286,7 @@ impl File<'_> {
     /// What merged trees start with, and what they add.
     fn merged(&self, out: &mut dyn Write, merged: &Merged) -> io::Result<()> {
         let Merged { rects, start, .. } = merged;
-        let clocks = &self.bundle.clocks;
-        let columns = clocks.accel_khz.len() + 1;
-        let mut cells = vec![0u32; columns * (clocks.mem_khz.len() + 1)];
-        for &(Rect { accel, mem }, value) in start {
-            let corners = [(mem.0, accel.0), (mem.0, accel.1), (mem.1, accel.0), (mem.1, accel.1)];
-            let minus = 0u32.wrapping_sub(value);
-            for ((mem, accel), value) in corners.into_iter().zip([value, minus, minus, value]) {
-                let cell = &mut cells[usize::from(mem) * columns + usize::from(accel)];
-                *cell = cell.wrapping_add(value);
-            }
-        }
+        let cells = differences(start, &self.bundle.clocks);
         writeln!(out, "\nconst COLUMNS: usize = model::ACCEL_KHZ.len() + 1;")?;
         literal::array(out, 0, &format!("static START: [u32; {}] = ", cells.len()), &cells, ";")?;
         if self.has_branches() {
@@ -421,59 +355,15 @@ impl File<'_> {
         literal::items(out, 8, "Ranks {", &fields, "}")?;
         writeln!(out, "    }}\n}}")
     }
+}
 
-    /// Type of the leaves.
-    fn leaf_type(&self, program: &Program) -> &'static str {
-        let leaves = program.ops.iter().map(|op| match op {
-            Op::Leaf(value) => *value as usize,
-            Op::If { .. } => 0,
-        });
-        match (&self.form, unsigned_type(leaves.max().unwrap_or(0))) {
-            (Form::Grid(..), "u8") => "Byte",
-            (_, leaf) => leaf,
-        }
-    }
-
-    /// The parts of trees and their lists.
-    fn parts(
-        &self,
-        out: &mut dyn Write,
-        program: &Program,
-        functions: &Functions,
-        rects: &[Rect],
-    ) -> io::Result<()> {
-        let numbers: HashMap<Rect, u32> = rects.iter().copied().zip(0..).collect();
-        let packed: Vec<u32> = rects.iter().map(|rect| rect.packed()).collect();
-        let mut starts = Vec::with_capacity(program.lists.len());
-        let mut items = Vec::new();
-        for list in &program.lists {
-            starts.push(items.len() as u32);
-            for (i, Part { use_, value }) in list.iter().enumerate() {
-                let usage = match *use_ {
-                    Use::Add { rect, base, shift } => {
-                        u32::from(shift) << 27 | numbers[&rect] << 16 | u32::from(base)
-                    }
-                    Use::Select { first } => SELECT << 16 | first,
-                };
-                let last = u32::from(i + 1 == list.len()) << 31;
-                // Every value of a part has a function.
-                let value = functions.number(*value).unwrap_or(0);
-                items.push(format!("Part {{ value: tree_{value}, usage: {} }}", last | usage));
-            }
-        }
-        writeln!(out)?;
-        literal::array(out, 0, &format!("static RECTS: [u32; {}] = ", rects.len()), &packed, ";")?;
-        literal::array(out, 0, &format!("static LISTS: [u16; {}] = ", starts.len()), &starts, ";")?;
-        let leaf = self.leaf_type(program);
-        let head = format!("static PARTS: [Part<Ranks, {leaf}>; {}] = [", items.len());
-        literal::items(out, 0, &head, &items, "];")?;
-        writeln!(out, "\nconst COLUMNS: usize = model::ACCEL_KHZ.len() + 1;")?;
-        writeln!(out, "static WALK: Walk<Ranks, {leaf}> =")?;
-        writeln!(
-            out,
-            "    Walk {{ columns: COLUMNS, rects: &RECTS, parts: &PARTS, lists: &LISTS }};"
-        )
-    }
+/// Type of the leaves.
+fn leaf_type(program: &Program) -> &'static str {
+    let leaves = program.ops.iter().map(|op| match op {
+        Op::Leaf(value) => *value as usize,
+        Op::If { .. } => 0,
+    });
+    unsigned_type(leaves.max().unwrap_or(0))
 }
 
 fn sum(out: &mut dyn Write, program: &Program, functions: &Functions) -> io::Result<()> {
@@ -486,9 +376,6 @@ fn sum(out: &mut dyn Write, program: &Program, functions: &Functions) -> io::Res
     }
     writeln!(out, "    sum\n}}")
 }
-
-/// Number of the rectangle by which the device recognises a selection.
-const SELECT: u32 = 0x7ff;
 
 fn rank_function(ranked: &Ranked) -> &'static str {
     if ranked.thresholds.len() <= 0xff { "rank_u8" } else { "rank" }

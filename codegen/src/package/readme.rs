@@ -140,7 +140,7 @@ fn size(out: &mut dyn Write, bundle: &Bundle, lowered: &Lowered) -> io::Result<(
     writeln!(out, "## Size\n")?;
     writeln!(
         out,
-        "Estimated for thumbv7em with `opt-level = \"s\"`; comparisons are the worst case of one prediction.\n"
+        "Estimated for thumbv7em with `opt-level = \"z\"`; comparisons are the worst case of one prediction.\n"
     )?;
     writeln!(out, "| predictor | trees | leaves | comparisons | flash |\n|---|---|---|---|---|")?;
     for s in sizes(lowered) {
