@@ -52,6 +52,19 @@ pub struct ThermalModel {
     pub time_history: Vec<f64>,
 }
 
+impl ThermalModel {
+    /// `f(T, P, t)` in °C: the temperature `ahead_s` seconds after the last of `history_celsius`
+    /// (oldest first) under a power. What the device computes in fixed point.
+    pub fn predict_celsius(&self, history_celsius: &[f64], power_w: f64, ahead_s: f64) -> f64 {
+        let weigh = |weights: &[f64]| -> f64 {
+            weights.iter().zip(history_celsius).map(|(w, t)| w * t).sum()
+        };
+        let rate =
+            self.time_c_per_s + self.time_power_c_per_ws * power_w + weigh(&self.time_history);
+        self.intercept_c + weigh(&self.history) + self.power_c_per_w * power_w + ahead_s * rate
+    }
+}
+
 /// Digests and settings that identify how a bundle came to be.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Provenance {

@@ -5,10 +5,12 @@
 //! - [`Forest`]: the IR between learners, compiler passes, interpreter and emitter;
 //! - [`Predictor`], [`IntPredictor`]: a forest with its meaning; the latter *defines* what the
 //!   device computes;
-//! - [`Bundle`]: the artifact file; [`record`]: the evaluation record behind every report.
+//! - [`Bundle`]: the artifact file; [`record`]: the evaluation record behind every report;
+//!   [`exhibit`]: the papers' figures and tables for our devices.
 
 mod bundle;
 mod error;
+pub mod exhibit;
 mod feature;
 mod forest;
 mod int_thermal;

@@ -163,6 +163,39 @@ pub struct ThermalAccuracy {
     pub r2: Option<f64>,
     /// Error by time ahead, nearest first.
     pub by_horizon: Vec<HorizonError>,
+    /// Where the temperatures come from: `simulated:<device>` or `file:<name>`.
+    #[serde(default)]
+    pub source: String,
+    /// What the segments have apart from those fitted on, e.g. `models and ambient temperatures`.
+    #[serde(default)]
+    pub held_out: String,
+    /// Segments fitted on.
+    #[serde(default)]
+    pub training_segments: u32,
+    /// Predictions within 0.5 °C, the margin of EnerInfer Figure 11, %.
+    #[serde(default)]
+    pub within_half_c_percent: Option<f64>,
+    /// Mean absolute error of the paper's additive form on the same segments, °C.
+    #[serde(default)]
+    pub additive_mae_c: Option<f64>,
+    /// Coefficient of determination of the paper's additive form.
+    #[serde(default)]
+    pub additive_r2: Option<f64>,
+    /// A sample of predictions (EnerInfer Figure 11).
+    #[serde(default)]
+    pub scatter: Vec<ThermalPoint>,
+}
+
+/// One predicted temperature.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ThermalPoint {
+    /// Time ahead, s.
+    pub ahead_s: f64,
+    /// What was read at that time, °C.
+    pub true_c: f64,
+    /// What was predicted for it, °C.
+    pub predicted_c: f64,
 }
 
 /// Error of the thermal model for one time ahead.
@@ -173,6 +206,9 @@ pub struct HorizonError {
     pub ahead_s: f64,
     /// Mean absolute error, °C.
     pub mae_c: f64,
+    /// Mean absolute error of the paper's additive form, °C.
+    #[serde(default)]
+    pub additive_mae_c: Option<f64>,
 }
 
 /// One session of one policy on a simulated device.
@@ -412,31 +448,12 @@ impl Record {
     /// Parses and checks a record, with or without a byte-order mark; another schema version is
     /// refused by number.
     pub fn from_json(text: &str) -> Result<Self, Error> {
-        // Some editors put the mark in front; JSON parsers refuse it.
-        let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-        if !text.trim_start().starts_with('{') {
-            return Err(Error::invalid(
-                "not an evaluation record: expected a JSON object, as in the report.json of `train`"
-                    .to_owned(),
-            ));
-        }
-        #[derive(Deserialize)]
-        struct Version {
-            schema_version: u32,
-        }
-        let invalid = |e| Error::invalid(format!("not an evaluation record: {e}"));
-        let record = serde_json::from_str::<Record>(text);
-        let version = match &record {
-            Ok(record) => record.schema_version,
-            // A record of another version need not parse as this one.
-            Err(_) => serde_json::from_str::<Version>(text).map_err(invalid)?.schema_version,
-        };
-        if version != SCHEMA_VERSION {
-            return Err(Error::invalid(format!(
-                "record schema {version}; this tool reads schema {SCHEMA_VERSION}"
-            )));
-        }
-        let record = record.map_err(invalid)?;
+        let record: Record = parse_versioned(
+            text,
+            SCHEMA_VERSION,
+            ("an evaluation record", "the report.json of `train`"),
+            |r: &Record| r.schema_version,
+        )?;
         record.validate()?;
         Ok(record)
     }
@@ -500,17 +517,55 @@ impl Record {
 
     /// Reads a record file.
     pub fn read(path: &Path) -> Result<Self, Error> {
-        let mut text = String::new();
-        // The length of the file is not asked: a device or pipe has none.
-        std::fs::File::open(path)
-            .and_then(|file| file.take(MAX_RECORD + 1).read_to_string(&mut text))
-            .map_err(|e| Error::io(path, e))?;
-        if text.len() as u64 > MAX_RECORD {
-            return Err(Error::invalid(format!(
-                "{}: a record has at most {MAX_RECORD} bytes",
-                path.display()
-            )));
-        }
-        Self::from_json(&text).map_err(|e| Error::invalid(format!("{}: {e}", path.display())))
+        Self::from_json(&read_text(path)?)
+            .map_err(|e| Error::invalid(format!("{}: {e}", path.display())))
     }
+}
+
+/// Parses a JSON record of schema `version`, with or without a byte-order mark; another version
+/// is refused by number. Errors say what it should be and give an example.
+pub(crate) fn parse_versioned<T: serde::de::DeserializeOwned>(
+    text: &str,
+    version: u32,
+    (what, example): (&str, &str),
+    version_of: impl Fn(&T) -> u32,
+) -> Result<T, Error> {
+    // Some editors put the mark in front; JSON parsers refuse it.
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    if !text.trim_start().starts_with('{') {
+        return Err(Error::invalid(format!("not {what}: expected a JSON object, as in {example}")));
+    }
+    #[derive(Deserialize)]
+    struct Version {
+        schema_version: u32,
+    }
+    let invalid = |e| Error::invalid(format!("not {what}: {e}"));
+    let record = serde_json::from_str::<T>(text);
+    let found = match &record {
+        Ok(record) => version_of(record),
+        // A record of another version need not parse as this one.
+        Err(_) => serde_json::from_str::<Version>(text).map_err(invalid)?.schema_version,
+    };
+    if found != version {
+        return Err(Error::invalid(format!(
+            "record schema {found}; this tool reads schema {version}"
+        )));
+    }
+    record.map_err(invalid)
+}
+
+/// The text of a record file of at most [`MAX_RECORD`] bytes.
+pub(crate) fn read_text(path: &Path) -> Result<String, Error> {
+    let mut text = String::new();
+    // The length of the file is not asked: a device or pipe has none.
+    std::fs::File::open(path)
+        .and_then(|file| file.take(MAX_RECORD + 1).read_to_string(&mut text))
+        .map_err(|e| Error::io(path, e))?;
+    if text.len() as u64 > MAX_RECORD {
+        return Err(Error::invalid(format!(
+            "{}: a record has at most {MAX_RECORD} bytes",
+            path.display()
+        )));
+    }
+    Ok(text)
 }

@@ -1,9 +1,9 @@
 """Times a full table of one model, by a generated crate and by the C of m2cgen and tl2cgen.
 
-    python peers.py MEASUREMENTS.csv [TREES DEPTH]
+    python peers.py MEASUREMENTS.csv [TREES DEPTH [OPTION OF compile-forest...]]
 
 Trains scikit-learn forests on the table that `train` writes, gives the same forests to all three,
-and prints CPU time per table: every operating point of a model,
+checks that all three compute them, and prints CPU time per table: every operating point of a model,
 throughput (peak and scale), power and accelerator power; the peers are called once per row.
 
 Needs scikit-learn, m2cgen, treelite and tl2cgen; gcc and cargo.
@@ -27,6 +27,8 @@ from export_sklearn import export  # noqa: E402
 SHAPE = ["layers", "hidden", "heads", "kv_heads", "ffn", "vocab", "total_params_k"]
 CLOCKS = ["accel_khz", "mem_khz"]
 MODELS = 40
+# Peers add the same numbers as scikit-learn, in another order perhaps.
+ROUNDING = 1e-12
 
 
 def cpu_seconds(command):
@@ -43,6 +45,23 @@ def per_repetition(command, repetitions):
     return (long - short) / (repetitions - 1)
 
 
+def printed(command):
+    """The numbers that a driver prints for zero repetitions: what it computes for every row."""
+    done = subprocess.run([*command, "0"], check=True, stdout=subprocess.PIPE, text=True)
+    return numpy.array([[float(v) for v in line.split()] for line in done.stdout.splitlines()])
+
+
+def agree(name, values, expected, bound):
+    """Ends the comparison unless every value is within its bound of what is expected."""
+    if values.shape != expected.shape:
+        sys.exit(f"error: {name} gave {values.shape} values instead of {expected.shape}")
+    off = numpy.abs(values - expected) - bound
+    if not (off <= 0).all():  # not (…): NaN counts as disagreement
+        at = numpy.unravel_index(numpy.nanargmax(off), off.shape)
+        sys.exit(f"error: {name} does not compute the same function: "
+                 f"{values[at]!r} instead of {expected[at]!r} at {at}")
+
+
 C_DRIVER = """
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,12 +71,15 @@ int main(int argc, char **argv) {
     FILE *file = fopen(argv[1], "rb");
     if (!file || fread(rows, sizeof rows, 1, file) != 1) return 1;
     double sum = 0;
-    for (int r = atoi(argv[argc - 1]); r > 0; r--)
+    int repetitions = atoi(argv[argc - 1]);
+    for (int r = repetitions ? repetitions : 1; r > 0; r--)
         for (int i = 0; i < %d; i++) {
             double *row = rows[i];
+            if (!repetitions) sum = 0;
             %s
+            if (!repetitions) printf("%%.17g\\n", sum);
         }
-    printf("%%.17g\\n", sum);
+    if (repetitions) printf("%%.17g\\n", sum);
     return 0;
 }
 """
@@ -69,6 +91,15 @@ use std::hint::black_box;
 fn main() {
     let shapes = [%s];
     let repetitions: u32 = std::env::args().nth(1).unwrap().parse().unwrap();
+    if repetitions == 0 {
+        for shape in &shapes {
+            let t = Predictor::tables(shape).tables;
+            for ((r, p), a) in t.throughput.iter().zip(&t.power).zip(&t.accel_power) {
+                println!("{} {} {}", r.0, p.0, a.0);
+            }
+        }
+        return;
+    }
     let mut sum = 0u64;
     for _ in 0..repetitions {
         for shape in &shapes {
@@ -81,8 +112,23 @@ fn main() {
 """
 
 
-def peer_time(work, name, sources, prologue, call, rows, repetitions):
-    folder = work / name
+def read_table(path):
+    """Rows of measurements with the features as whole numbers, and the clocks."""
+    with open(path, newline="", encoding="utf-8") as file:
+        table = list(csv.DictReader(file))
+    for row in table:
+        row["total_params_k"] = (int(row["total_params"]) + 500) // 1000
+        row["accel_khz"], row["mem_khz"] = (
+            round(float(row[name]) * 1000) for name in ("accel_mhz", "mem_mhz"))
+    return table, *(sorted({row[name] for row in table}) for name in CLOCKS)
+
+
+def columns(rows, names):
+    return numpy.array([[int(row[name]) for name in names] for row in rows])
+
+
+def peer(folder, sources, prologue, call, rows):
+    """Builds a peer's code with a driver; returns the command."""
     folder.mkdir(exist_ok=True)
     data = folder / "rows.bin"
     data.write_bytes(numpy.ascontiguousarray(rows, dtype="<f8").tobytes())
@@ -90,37 +136,71 @@ def peer_time(work, name, sources, prologue, call, rows, repetitions):
     driver.write_text(C_DRIVER % (prologue, *rows.shape, rows.shape[0], call))
     binary = folder / "driver"
     subprocess.run(["gcc", "-O3", "-w", "-o", binary, driver, *sources, "-lm"], check=True)
-    return per_repetition([str(binary), str(data)], repetitions)
+    return [str(binary), str(data)]
 
 
-def main():
+def peers(work, forest, names, rows):
+    """Name and command of every peer, for one forest."""
     import m2cgen
     import tl2cgen
     import treelite
+
+    code = work / "score.c"
+    code.write_text(m2cgen.export_to_c(forest))
+    yield "m2cgen C", peer(work / "m2cgen", [code], "double score(double *);",
+                           "sum += score(row);", rows)
+    folder = work / "tl2cgen"
+    tl2cgen.generate_c_code(treelite.sklearn.import_model(forest), str(folder),
+                            params={"parallel_comp": 8})
+    sources = [str(p) for p in sorted(folder.glob("*.c"))]
+    call = (f"union Entry entry[{len(names)}]; double result = 0;"
+            f"for (int f = 0; f < {len(names)}; f++) entry[f].fvalue = row[f];"
+            "predict(entry, 0, &result); sum += result;")
+    yield "tl2cgen C", peer(folder / "driver", sources, f'#include "{folder}/header.h"', call, rows)
+
+
+def ours(work, spec, options, shapes):
+    """Compiles and builds our crate with a driver; returns the command and the error bounds."""
+    (work / "import.json").write_text(json.dumps(spec))
+    crate = work / "enerinfer-runtime"
+    subprocess.run(["cargo", "run", "--quiet", "--manifest-path", HERE.parent / "Cargo.toml", "--bin",
+                    "compile-forest", "--", work / "import.json", "--out", crate, *options], check=True)
+    manifest = json.loads((crate / "MANIFEST.json").read_text())
+    bounds = {p["target"]: p["error_bound"] for p in manifest["predictors"]}
+    probe = work / "probe"
+    (probe / "src").mkdir(parents=True)
+    constructors = ", ".join(
+        "Shape::new({layers}, {hidden}, {heads}, {kv_heads}, {ffn}, {vocab})"
+        ".with_total_params({total_params})".format(**shape) for shape in shapes)
+    (probe / "src/main.rs").write_text(RUST_DRIVER % constructors)
+    (probe / "Cargo.toml").write_text(
+        '[package]\nname = "probe"\nversion = "0.0.0"\nedition = "2021"\n[dependencies]\n'
+        f'enerinfer-runtime = {{ path = "{crate}" }}\n[workspace]\n')
+    environment = os.environ | {"CARGO_TARGET_DIR": str(work / "target")}
+    subprocess.run(["cargo", "build", "--quiet", "--release"], cwd=probe, env=environment, check=True)
+    return [str(work / "target/release/probe")], bounds
+
+
+def main():
     from sklearn.ensemble import RandomForestRegressor
 
     trees, depth = (int(v) for v in sys.argv[2:4]) if len(sys.argv) > 2 else (200, 6)
-    with open(sys.argv[1], newline="", encoding="utf-8") as file:
-        table = list(csv.DictReader(file))
-    khz = lambda mhz: round(float(mhz) * 1000)
-    for row in table:
-        row["total_params_k"] = (int(row["total_params"]) + 500) // 1000
-        row["accel_khz"], row["mem_khz"] = khz(row["accel_mhz"]), khz(row["mem_mhz"])
-    accel = sorted({row["accel_khz"] for row in table})
-    mem = sorted({row["mem_khz"] for row in table})
+    table, accel, mem = read_table(sys.argv[1])
     points = len(accel) * len(mem)
     highest = {r["model"]: r for r in table if (r["accel_khz"], r["mem_khz"]) == (accel[-1], mem[-1])}
-    columns = lambda rows, names: numpy.array([[int(r[n]) for n in names] for r in rows])
-    peak = {m: float(r["throughput_tok_per_s"]) for m, r in highest.items()}
+    models = list(highest)[:MODELS]
+    at = {(r["model"], r["mem_khz"], r["accel_khz"]): r for r in table}
+    asked = [at[m, mem_khz, accel_khz] for m in models for mem_khz in mem for accel_khz in accel]
+    throughput = lambda r: float(r["throughput_tok_per_s"])
     targets = {
-        "peak": (list(highest.values()), SHAPE, lambda r: float(r["throughput_tok_per_s"])),
+        "peak": (list(highest.values()), SHAPE, throughput),
         "scale": (table, SHAPE + CLOCKS,
-                  lambda r: min(1.0, float(r["throughput_tok_per_s"]) / peak[r["model"]])),
+                  lambda r: min(1.0, throughput(r) / throughput(highest[r["model"]]))),
         "power": (table, SHAPE + CLOCKS, lambda r: float(r["power_w"])),
         "accel_power": (table, SHAPE + CLOCKS, lambda r: float(r["accel_power_w"])),
     }
-    models = list(highest)[:MODELS]
     times = {"m2cgen C": 0.0, "tl2cgen C": 0.0}
+    expected = {}
     with tempfile.TemporaryDirectory() as temporary:
         work = pathlib.Path(temporary)
         spec = {"platform": {"name": "peers", "engine": "-", "weight_format": "-",
@@ -130,47 +210,35 @@ def main():
             x, y = columns(rows, names), numpy.array([value(r) for r in rows])
             forest = RandomForestRegressor(trees, max_depth=depth, random_state=1, n_jobs=2)
             forest.fit(x, y, sample_weight=1 / y**2)
-            export(forest, names, work / f"{target}.json")
+            export(forest, names, work / f"{target}.json", rows=x)
             spec["predictors"].append({"target": target, "format": "sklearn", "file": f"{target}.json"})
-            asked = columns([r for r in rows if r["model"] in models], names).astype(float)
-            code = work / f"{target}_m2cgen.c"
-            code.write_text(m2cgen.export_to_c(forest))
-            repetitions = 40 if len(asked) > MODELS else 40 * points
-            calls = {
-                "m2cgen C": peer_time(work, f"{target}_m", [code], "double score(double *);",
-                                      "sum += score(row);", asked, repetitions)}
-            tl_folder = work / f"{target}_tl"
-            tl2cgen.generate_c_code(treelite.sklearn.import_model(forest), str(tl_folder),
-                                    params={"parallel_comp": 8})
-            sources = [str(p) for p in sorted(tl_folder.glob("*.c"))]
-            prologue = f'#include "{tl_folder}/header.h"'
-            call = (f"union Entry entry[{len(names)}]; double result = 0;"
-                    f"for (int f = 0; f < {len(names)}; f++) entry[f].fvalue = row[f];"
-                    "predict(entry, 0, &result); sum += result;")
-            calls["tl2cgen C"] = peer_time(work, f"{target}_t", sources, prologue, call, asked,
-                                           repetitions)
-            for name, seconds in calls.items():
+            # `peak` is asked once per model.
+            questions = [highest[m] for m in models] if target == "peak" else asked
+            inputs = columns(questions, names).astype(float)
+            expected[target] = forest.predict(inputs)
+            (work / target).mkdir()
+            for name, command in peers(work / target, forest, names, inputs):
+                agree(f"{name} of {target}", printed(command)[:, 0], expected[target],
+                      ROUNDING * numpy.abs(expected[target]))
+                seconds = per_repetition(command, 40 * len(asked) // len(questions))
                 times[name] += seconds / len(models)
-                print(f"{name:12} {target:12} {seconds / len(asked) * 1e6:8.2f} us per row")
-        (work / "import.json").write_text(json.dumps(spec))
-        crate = work / "enerinfer-runtime"
-        subprocess.run(["cargo", "run", "--quiet", "--manifest-path", HERE.parent / "Cargo.toml", "--bin",
-                        "compile-forest", "--", work / "import.json", "--out", crate], check=True)
-        probe = work / "probe"
-        (probe / "src").mkdir(parents=True)
-        shapes = ", ".join(
-            "Shape::new({layers}, {hidden}, {heads}, {kv_heads}, {ffn}, {vocab})"
-            ".with_total_params({total_params})".format(**highest[m]) for m in models)
-        (probe / "src/main.rs").write_text(RUST_DRIVER % shapes)
-        (probe / "Cargo.toml").write_text(
-            '[package]\nname = "probe"\nversion = "0.0.0"\nedition = "2021"\n[dependencies]\n'
-            f'enerinfer-runtime = {{ path = "{crate}" }}\n[workspace]\n')
-        target_folder = os.environ | {"CARGO_TARGET_DIR": str(work / "target")}
-        subprocess.run(["cargo", "build", "--quiet", "--release"], cwd=probe, env=target_folder, check=True)
-        ours = per_repetition([str(work / "target/release/probe")], 400) / len(models)
-    print(f"\n{trees} trees of depth {depth}, {points} operating points, CPU time per table:")
-    for name, seconds in (times | {"enerinfer": ours}).items():
-        print(f"{name:12} {seconds * 1e6:9.1f} us   {seconds / ours:6.1f} x")
+                print(f"{name:12} {target:12} {seconds / len(questions) * 1e6:8.2f} us per row")
+        command, bounds = ours(work, spec, sys.argv[4:], [highest[m] for m in models])
+        peak, scale = numpy.repeat(expected["peak"], points), expected["scale"]
+        off = peak * bounds["scale"] + scale * bounds["peak"] + bounds["peak"] * bounds["scale"]
+        values = printed(command) / 1e6
+        rounding = 1e-6  # whole units of the device
+        agree("our throughput", values[:, 0], peak * scale, off + rounding)
+        agree("our power", values[:, 1], expected["power"], bounds["power"] + rounding)
+        agree("our accelerator power", values[:, 2], expected["accel_power"],
+              bounds["accel_power"] + rounding)
+        seconds = per_repetition(command, 400) / len(models)
+    relative = numpy.abs(values[:, 0] / (peak * scale) - 1)
+    print(f"\nAll compute the same: peers to {ROUNDING:g}, ours within the bounds of rounded leaves "
+          f"(throughput differs by {relative.mean() * 100:.3f} % on average, {relative.max() * 100:.3f} % at most)")
+    print(f"{trees} trees of depth {depth}, {points} operating points, CPU time per table:")
+    for name, value in (times | {"enerinfer": seconds}).items():
+        print(f"{name:12} {value * 1e6:9.1f} us   {value / seconds:6.1f} x")
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@
 //! generated code computes is defined by the interpreter of
 //! [`enerinfer_artifacts::IntPredictor`]; generated code repeats it bit for bit.
 
+mod comparisons;
 mod emit;
 mod error;
 pub mod import;
@@ -16,11 +17,12 @@ mod options;
 mod package;
 pub mod passes;
 
+pub use comparisons::Comparisons;
 pub use error::CodegenError;
 pub use lower::{Lowered, PassEffect, Pruning, lower};
 pub use options::{DEFAULT_MAX_NODES, Optimise, Options};
 pub use package::{
     GeneratedCrate, MANIFEST, PredictorSize, check_destination, generate, generate_capi_to,
-    generate_to, sizes,
+    generate_to, size_warning, sizes,
 };
 pub use passes::estimate_size::{estimate_bytes, estimate_bytes_of};

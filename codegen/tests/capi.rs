@@ -25,20 +25,11 @@ fn token_callback_runs_and_predicts_what_the_interpreter_does() {
     generate_capi_to(&bundle, Path::new("../enerinfer-runtime"), &capi).unwrap();
     common::cargo_fmt_is_silent(&capi);
     common::cargo(&capi, &["clippy", "--release"]);
+    common::cargo(&capi, &["doc", "--no-deps"]);
     common::cargo(&capi, &["build", "--release"]);
 
-    let library = capi.join("target/release/libenerinfer.a");
-    let compiled = Command::new("gcc")
-        .args(["-std=c11", "-Wall", "-Wextra", "-Werror", "-Iinclude", "-o", "example"])
-        .arg("examples/token_callback.c")
-        .arg(library)
-        .current_dir(&capi)
-        .output()
-        .expect("this test needs gcc");
-    assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
-    let ran = Command::new("./example").current_dir(&capi).output().unwrap();
-    assert!(ran.status.success());
-    let printed = String::from_utf8(ran.stdout).unwrap();
+    let example = std::fs::read_to_string(capi.join("examples/token_callback.c")).unwrap();
+    let printed = compile_and_run(&capi, &example);
 
     let shape = &bundle.test_shapes[0];
     let at = |target, point| {
@@ -56,4 +47,58 @@ fn token_callback_runs_and_predicts_what_the_interpreter_does() {
         assert!(printed.contains(&expected), "{expected}not in\n{printed}");
     }
     assert!(printed.contains("\npoint "), "{printed}");
+    nothing_allocates_or_unwinds(&capi);
+    assert_eq!(compile_and_run(&capi, include_str!("edges.c")), "");
+    header_is_cpp(&capi);
+}
+
+/// Compiles a C program against the built library, and returns what it prints.
+fn compile_and_run(capi: &Path, source: &str) -> String {
+    std::fs::write(capi.join("program.c"), source).unwrap();
+    let compiled = Command::new("gcc")
+        .args([
+            "-std=c11",
+            "-Wall",
+            "-Wextra",
+            "-Werror",
+            "-Iinclude",
+            "-o",
+            "program",
+            "program.c",
+        ])
+        .arg("target/release/libenerinfer.a")
+        .current_dir(capi)
+        .output()
+        .expect("this test needs gcc");
+    assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
+    let ran = Command::new("./program").current_dir(capi).output().unwrap();
+    let printed = String::from_utf8(ran.stdout).unwrap();
+    assert!(ran.status.success(), "{printed}");
+    printed
+}
+
+/// What the linked program takes from other libraries.
+fn nothing_allocates_or_unwinds(capi: &Path) {
+    let output = Command::new("nm")
+        .args(["--dynamic", "--undefined-only", "program"])
+        .current_dir(capi)
+        .output()
+        .expect("this test needs nm");
+    let symbols = String::from_utf8(output.stdout).unwrap();
+    assert!(symbols.contains("printf"), "{symbols}");
+    for name in ["malloc", "calloc", "realloc", "free", "memalign", "_Unwind"] {
+        assert!(!symbols.contains(name), "{name}: {symbols}");
+    }
+}
+
+fn header_is_cpp(capi: &Path) {
+    let checked = Command::new("gcc")
+        .args(["-x", "c++", "-std=c++11", "-Wall", "-Wextra", "-Wpedantic", "-Werror"])
+        .args(["-fsyntax-only", "include/enerinfer.h"])
+        .current_dir(capi)
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&checked.stderr);
+    // gcc alone does not bring C++ on every system.
+    assert!(checked.status.success() || said.contains("cc1plus"), "{said}");
 }

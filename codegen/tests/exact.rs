@@ -4,12 +4,31 @@
 
 mod common;
 
+use std::f64::consts::{E, PI};
+
 use common::rows::generate_with_rows;
 use common::{Drawn, cargo};
 use enerinfer_artifacts::{Bundle, Feature, Forest, Node, Target};
-use enerinfer_codegen::{Optimise, Options};
+use enerinfer_codegen::{Optimise, Options, lower};
 use rand::SeedableRng as _;
 use rand_xoshiro::Xoshiro256PlusPlus;
+
+/// What training on one value gives: constants come out as they went in.
+#[test]
+fn constants_are_exact() {
+    let constant = |value| Forest::constant(common::all_features(), value);
+    let leaves = |value: f64| Forest {
+        features: common::all_features(),
+        base: 0.0,
+        nodes: vec![Node::Leaf(value / 2.0)],
+        roots: vec![0, 0],
+    };
+    for forests in [[5.0, 0.5, 5.0, 0.25].map(constant), [5.0, 0.5, 5.0, 0.25].map(leaves)] {
+        let lowered = lower(&with_forests(forests), &Options::default()).expect("it compiles");
+        let values = lowered.predictors.iter().map(|p| p.raw(&[7; 9]));
+        assert_eq!(values.collect::<Vec<_>>(), [5_000_000, 1 << 29, 5_000_000, 250_000]);
+    }
+}
 
 /// Builds the crate as its profiles do, runs its vectors and the row tests, and lints it.
 fn check(bundle: &Bundle) {
@@ -91,6 +110,41 @@ fn single_leaves_constants_one_feature_and_extreme_thresholds() {
     };
     check(&with_forests([constant.clone(), clock_only, extremes, shape_only]));
     check(&with_forests([constant.clone(), constant.clone(), constant.clone(), constant]));
+}
+
+/// Digits of π, e, ln 2; beyond 2²⁴, where `f32` rounds; endings that look like a suffix.
+const NUMBERS: [u32; 12] = [
+    31,
+    314,
+    31_415,
+    3_141_593,
+    2_718_281,
+    27_182_818,
+    693_147,
+    16_777_217,
+    164_791_320,
+    1_640_000_032,
+    2_147_483_648,
+    4_294_967_294,
+];
+
+#[test]
+fn numbers_that_trip_lints_of_literals() {
+    let mut nodes = vec![Node::Leaf(PI), Node::Leaf(E), split(0, NUMBERS[0], 0, 1)];
+    for (i, &number) in NUMBERS.iter().enumerate().skip(1) {
+        nodes.push(Node::Leaf(1.0 + i as f64 / E));
+        let below = nodes.len() as u32 - 2;
+        nodes.push(split(0, number, below, below + 1));
+    }
+    let root = nodes.len() as u32 - 1;
+    let forest = Forest {
+        features: vec![Feature::Vocab, Feature::MemKhz],
+        base: 0.0,
+        nodes,
+        roots: vec![root],
+    };
+    let small = forest.clone().map_leaves(|leaf| leaf / 10.0);
+    check(&with_forests([forest.clone(), small, forest.clone(), forest]));
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! Laws that hold for every shape, forest and bundle.
 
+#![allow(clippy::unwrap_used)] // a test's way to fail
+
 mod common;
 
 use common::Drawn;
@@ -110,6 +112,43 @@ fn a_leaf_that_is_not_finite_is_named() {
     bundle.predictors[2].forest.nodes[0] = enerinfer_artifacts::Node::Leaf(f64::NAN);
     let text = generate(&bundle, &Options::default()).unwrap_err().to_string();
     assert!(text.contains("`power`") && text.contains("node 0 (tree 0)"), "{text}");
+}
+
+/// Sees literals and types of floating point in source.
+#[derive(Default)]
+struct Floats(Vec<String>);
+
+impl<'ast> syn::visit::Visit<'ast> for Floats {
+    fn visit_lit_float(&mut self, literal: &'ast syn::LitFloat) {
+        self.0.push(literal.to_string());
+    }
+
+    fn visit_path_segment(&mut self, segment: &'ast syn::PathSegment) {
+        if segment.ident == "f32" || segment.ident == "f64" {
+            self.0.push(segment.ident.to_string());
+        }
+        syn::visit::visit_path_segment(self, segment);
+    }
+}
+
+#[test]
+fn generated_predictors_have_no_number_that_a_compiler_rounds() {
+    use syn::visit::Visit as _;
+
+    let floats = |source: &str| {
+        let mut floats = Floats::default();
+        floats.visit_file(&syn::parse_file(source).unwrap());
+        floats.0
+    };
+    assert_eq!(floats("fn f(x: f32) -> f64 { g::<f64>(x as f64) + 1.5 }").len(), 5);
+    let drawn = Drawn { trees: 3, depth: 5, leaf: (0.01, 0.3) };
+    let bundle = common::random_bundle(24, common::board_clocks(), drawn);
+    for (path, bytes) in generate(&bundle, &Options::default()).unwrap().files {
+        if path.starts_with("src/") {
+            let found = floats(std::str::from_utf8(&bytes).unwrap());
+            assert!(found.is_empty(), "{path}: {found:?}");
+        }
+    }
 }
 
 #[test]

@@ -65,6 +65,11 @@ fn no_panic_is_reachable() {
     generate_to(&bundle, &Options::default(), &folder.path().join("enerinfer-runtime")).unwrap();
     let probe = include_str!("no_panic/lib.rs");
     link(folder.path(), probe).unwrap_or_else(|complaint| panic!("{complaint}"));
+    // Nor is the code that prints panics and numbers there, some 20 KB on a small core.
+    let symbols = Command::new("nm").arg(folder.path().join("probe/probe")).output().unwrap();
+    let symbols = String::from_utf8_lossy(&symbols.stdout);
+    assert!(symbols.contains("choose"), "{symbols}");
+    assert!(!symbols.contains("4core3fmt") && !symbols.contains("9panicking"), "{symbols}");
 
     // The probe does notice a panic.
     let panicking = probe

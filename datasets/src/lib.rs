@@ -20,6 +20,7 @@
 
 mod choice;
 mod ggml;
+pub mod independent;
 mod platform;
 pub mod sampler;
 mod shape;
@@ -32,6 +33,7 @@ mod table_error;
 mod table_read;
 mod table_rules;
 mod table_write;
+mod temperature_trace;
 
 pub use choice::{ChoiceModel, ChoicePoint, ChoiceTable};
 pub use platform::{OperatingPoint, Platform};
@@ -42,3 +44,4 @@ pub use shape_file::{
 };
 pub use table::{MeasurementTable, Model, Row, Source, Workload};
 pub use table_error::{TableError, Warning};
+pub use temperature_trace::{TemperatureTrace, TraceSecond};

@@ -31,6 +31,7 @@ mod policy;
 pub mod published;
 mod simulated;
 pub mod thermal;
+mod traces;
 
 pub use builtin::names;
 pub use error::DeviceError;

@@ -26,7 +26,7 @@
 //! multiplying one weight of the format at the highest clock and `v` the voltage relative to the
 //! highest clock's. With `σ = 1` this is the form that EnerInfer's Figure 4 led us to.
 
-use enerinfer_datasets::{LlmShape, OperatingPoint, WeightFormat};
+use enerinfer_datasets::{Gemv, LlmShape, OperatingPoint, WeightFormat};
 
 use crate::layout::bits_per_weight;
 use crate::parameters::{FormatParameters, Parameters};
@@ -58,27 +58,15 @@ pub(crate) fn decode(
     point: OperatingPoint,
 ) -> Decode {
     let (mem, accel) = (usize::from(point.mem), usize::from(point.accel));
-    let p = parameters.overlap_exponent;
-    let bytes_per_s = parameters.bandwidth_gb_per_s[mem] * 1e9;
     let cycles_per_s = parameters.effective_mhz[accel] * 1e6;
 
     let (mut token_s, mut accel_total_s, mut bytes, mut weights) = (0.0, 0.0, 0.0, 0.0);
     for gemv in shape.gemvs() {
-        let rows = padded(gemv.outputs, parameters.tile_rows);
-        let columns = padded(gemv.inputs, of_format.tile_columns);
         let count = f64::from(gemv.count);
         let bytes_per_weight = bits_per_weight(format, gemv.op) / 8.0;
-        let memory_s = rows
-            * columns
-            * bytes_per_weight
-            * (1.0 + parameters.memory_ramp_rows / rows)
-            * (1.0 + parameters.memory_ramp_columns / columns)
-            / bytes_per_s;
-        let accel_s = (rows + parameters.ramp_rows)
-            * (columns / of_format.weights_per_cycle + parameters.row_cycles)
-            / cycles_per_s;
-        token_s += count * (p_norm(memory_s, accel_s, p) + parameters.launch_us * 1e-6);
-        accel_total_s += count * accel_s;
+        let time = product_time(parameters, format, of_format, &gemv, point);
+        token_s += count * time.total_s;
+        accel_total_s += count * time.accel_s;
         // Padding takes time, as its lanes wait for the others, but no energy of access.
         let real = count * f64::from(gemv.outputs) * f64::from(gemv.inputs);
         bytes += real * bytes_per_weight;
@@ -101,6 +89,39 @@ pub(crate) fn decode(
         power_w: memory_power_w + accel_power_w,
         accel_power_w,
     }
+}
+
+/// Time of one matrix–vector product.
+pub(crate) struct ProductTime {
+    /// Launch and overlap of memory and accelerator, s.
+    pub(crate) total_s: f64,
+    /// The accelerator's part, s.
+    accel_s: f64,
+}
+
+/// Time of one of `gemv`'s products.
+pub(crate) fn product_time(
+    parameters: &Parameters,
+    format: WeightFormat,
+    of_format: &FormatParameters,
+    gemv: &Gemv,
+    point: OperatingPoint,
+) -> ProductTime {
+    let (mem, accel) = (usize::from(point.mem), usize::from(point.accel));
+    let rows = padded(gemv.outputs, parameters.tile_rows);
+    let columns = padded(gemv.inputs, of_format.tile_columns);
+    let bytes_per_weight = bits_per_weight(format, gemv.op) / 8.0;
+    let memory_s = rows
+        * columns
+        * bytes_per_weight
+        * (1.0 + parameters.memory_ramp_rows / rows)
+        * (1.0 + parameters.memory_ramp_columns / columns)
+        / (parameters.bandwidth_gb_per_s[mem] * 1e9);
+    let accel_s = (rows + parameters.ramp_rows)
+        * (columns / of_format.weights_per_cycle + parameters.row_cycles)
+        / (parameters.effective_mhz[accel] * 1e6);
+    let overlap_s = p_norm(memory_s, accel_s, parameters.overlap_exponent);
+    ProductTime { total_s: overlap_s + parameters.launch_us * 1e-6, accel_s }
 }
 
 fn padded(size: u32, tile: u32) -> f64 {

@@ -44,7 +44,7 @@ impl Noise {
 
 /// The finaliser of SplitMix64 over both values; each cell gets its own stream, whatever the
 /// order or thread in which cells are simulated.
-fn mix(seed: u64, value: u64) -> u64 {
+pub(crate) fn mix(seed: u64, value: u64) -> u64 {
     let mut z = seed ^ value.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use enerinfer_datasets::{
-    LlmShape, MeasurementTable, Model, OperatingPoint, Platform, Row, Source, WeightFormat,
+    Gemv, LlmShape, MeasurementTable, Model, OperatingPoint, Platform, Row, Source, WeightFormat,
     Workload,
 };
 
@@ -116,6 +116,16 @@ impl SimulatedDevice {
     /// Decodes without noise. The point must be inside the platform's clock tables.
     pub fn decode(&self, shape: &LlmShape, point: OperatingPoint) -> Decode {
         model::decode(&self.parameters, self.platform.format, &self.of_format, shape, point)
+    }
+
+    /// Time of each kind of matrix–vector product in one decoded token, all of its repetitions
+    /// together, in s. Their sum is the time per token. The point must be inside the clock tables.
+    pub fn operator_times(&self, shape: &LlmShape, point: OperatingPoint) -> Vec<(Gemv, f64)> {
+        let format = self.platform.format;
+        let time = |gemv: &Gemv| {
+            model::product_time(&self.parameters, format, &self.of_format, gemv, point).total_s
+        };
+        shape.gemvs().into_iter().map(|g| (g, f64::from(g.count) * time(&g))).collect()
     }
 
     /// Decodes at every operating point, in the order of the platform's clock tables.

@@ -40,6 +40,20 @@ pub struct ThermalModel {
 }
 
 impl ThermalModel {
+    /// The same model with every heat capacity, thermal resistance and background power
+    /// multiplied by a factor: a device that differs from the one that was trained on.
+    #[must_use]
+    pub fn scaled(&self, heat_capacity: f64, resistance: f64, background: f64) -> Self {
+        ThermalModel {
+            core_j_per_k: self.core_j_per_k * heat_capacity,
+            core_to_shell_k_per_w: self.core_to_shell_k_per_w * resistance,
+            shell_j_per_k: self.shell_j_per_k * heat_capacity,
+            shell_to_ambient_k_per_w: self.shell_to_ambient_k_per_w * resistance,
+            background_core_w: self.background_core_w * background,
+            background_shell_w: self.background_shell_w * background,
+        }
+    }
+
     /// Temperatures after `seconds` of `power_w` (accelerator and memory) at an ambient
     /// temperature.
     #[must_use]

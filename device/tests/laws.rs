@@ -78,6 +78,16 @@ proptest! {
         }
     }
 
+    #[test]
+    fn operators_add_up_to_the_token(shape in shapes()) {
+        for device in devices() {
+            let point = device.platform().clocks.highest();
+            let sum: f64 = device.operator_times(&shape, point).iter().map(|(_, s)| s).sum();
+            let token_s = 1.0 / device.decode(&shape, point).throughput_tok_per_s;
+            prop_assert!((sum / token_s - 1.0).abs() < 1e-9, "{} against {}", sum, token_s);
+        }
+    }
+
     /// One more layer is never free.
     #[test]
     fn more_layers_are_slower(shape in shapes()) {

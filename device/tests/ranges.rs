@@ -1,40 +1,14 @@
 //! EnerInfer's Figures 6–8: what the laptop shows over 300 synthetic models.
 
-use enerinfer_datasets::{LlmShape, OperatingPoint, ShapeSpec};
+use enerinfer_datasets::{LlmShape, OperatingPoint, independent};
 use enerinfer_device::SimulatedDevice;
-use rand::{RngExt as _, SeedableRng as _};
-use rand_xoshiro::Xoshiro256PlusPlus;
 
 const HIGHEST: OperatingPoint = OperatingPoint { mem: 6, accel: 3 };
 const SLOW_NPU: OperatingPoint = OperatingPoint { mem: 6, accel: 0 };
 
-/// 300 models of 0.5 to 7 B as the paper drew them: each hyper-parameter on its own within the
-/// survey's ranges ("randomly selecting the six parameters"), which is broader than our sampler.
+/// 300 models of 0.5 to 7 B as the paper drew them.
 fn laptop_and_sample() -> (SimulatedDevice, Vec<LlmShape>) {
-    let laptop = SimulatedDevice::builtin("laptop", None).expect("built in");
-    let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
-    let mut sample = Vec::new();
-    while sample.len() < 300 {
-        let head_dim = [64, 128][rng.random_range(0..2)];
-        let kv_heads: u32 = rng.random_range(1..=8);
-        let heads = kv_heads * rng.random_range(1..=8);
-        let hidden = heads * head_dim;
-        let spec = ShapeSpec {
-            layers: rng.random_range(4..=48),
-            hidden,
-            heads,
-            kv_heads,
-            ffn: (f64::from(hidden) * rng.random_range(2.0..6.0)) as u32 / 64 * 64,
-            vocab: rng.random_range(32_000..=152_000),
-            tied: Some(rng.random::<bool>()),
-            ..ShapeSpec::default()
-        };
-        let Ok(shape) = LlmShape::new(spec) else { continue };
-        if (512..=4096).contains(&hidden) && (5e8..7e9).contains(&(shape.total_params() as f64)) {
-            sample.push(shape);
-        }
-    }
-    (laptop, sample)
+    (SimulatedDevice::builtin("laptop", None).expect("built in"), independent::sample(300, 1))
 }
 
 fn range(values: impl Iterator<Item = f64>) -> (f64, f64, usize) {
@@ -63,7 +37,8 @@ fn a_slow_npu_costs_models_differently() {
             / laptop.decode(m, HIGHEST).throughput_tok_per_s
     }));
     println!("Figure 7 at M6N0: published 0.6 to 0.9, simulated {low:.2} to {high:.2}");
-    assert!((low / 0.6 - 1.0).abs() < 0.1 && high >= 0.9);
+    // The upper end is not met (CALIBRATION.md): some models are held up by memory alone.
+    assert!((low / 0.6 - 1.0).abs() < 0.1 && (0.9..=1.0).contains(&high));
 }
 
 #[test]

@@ -70,6 +70,7 @@
 //! ```
 
 mod best_first;
+mod bins;
 mod boost;
 mod boost_learner;
 mod dataset;
@@ -88,9 +89,11 @@ mod predict;
 mod prepare;
 mod search;
 mod share;
+mod small;
 mod split;
 mod store;
 mod svr;
+mod thermal;
 mod tree;
 mod weights;
 
@@ -113,4 +116,5 @@ pub use share::{
 };
 pub use store::{Known, NoStore, Scored, Store, StoreError};
 pub use svr::{SvrKernel, SvrLearner, SvrParams};
+pub use thermal::{Segment, THERMAL_HORIZON_S, ThermalForm};
 pub use weights::relative_weights;

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use enerinfer_runtime::hal::FrequencyActuator;
-use enerinfer_runtime::votes::snap_down;
+use enerinfer_runtime::votes::{Votes, Window, snap_down};
 
 use crate::Error;
 use crate::files::{self, Files};
@@ -43,6 +43,8 @@ pub struct Devfreq {
     available: Option<Vec<u32>>,
     lowest_khz: u32,
     highest_khz: u32,
+    /// What others asked for before us.
+    found: Window,
     saved: Saved,
     /// The device may differ from what was saved.
     touched: bool,
@@ -89,6 +91,8 @@ impl Devfreq {
             saved.remember_bounds(&*files, bounds)?;
         }
         let limits = limits.map(|(min, max)| (Unit::Hz.to_khz(min), Unit::Hz.to_khz(max)));
+        let found =
+            limits.map_or(Window::at_least(0), |(min_khz, max_khz)| Window { min_khz, max_khz });
         let table = available.as_deref().unwrap_or(&[]);
         let lowest_khz = table.first().copied().or(limits.map(|l| l.0)).unwrap_or(0);
         let highest_khz = match (table.last(), limits) {
@@ -104,6 +108,7 @@ impl Devfreq {
             available,
             lowest_khz,
             highest_khz,
+            found,
             saved,
             touched: false,
         })
@@ -143,7 +148,13 @@ impl Devfreq {
                 let hz = Unit::Hz.of_khz(khz);
                 bounds(&self.dir).set(files, hz, hz)
             }
-            Knob::Minimum => write_khz(files, &self.dir.join("min_freq"), Unit::Hz, khz),
+            Knob::Minimum => {
+                // Who raised the minimum before us still needs it.
+                let votes = Votes::<2>::default();
+                let _holders = [votes.hold(self.found), votes.hold(Window::at_least(khz))];
+                let min_khz = votes.outcome().min_khz;
+                write_khz(files, &self.dir.join("min_freq"), Unit::Hz, min_khz)
+            }
         }
     }
 }

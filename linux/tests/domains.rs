@@ -330,3 +330,19 @@ proptest! {
         prop_assert_eq!(fake.snapshot(), before);
     }
 }
+
+#[test]
+fn a_minimum_that_was_there_before_is_not_lowered() {
+    let fake = Fake::tree("rk3588");
+    let found = "1560000000";
+    fake.set(&format!("{DMC}/min_freq"), found);
+    let mut dmc = Devfreq::open(files(&fake), &sys(DMC), Request::AtLeast, false).unwrap();
+    // Less than somebody else needs: theirs holds.
+    dmc.request_khz(528_000).unwrap();
+    assert_eq!(fake.get(&format!("{DMC}/min_freq")), found);
+    // More: ours holds, until it ends.
+    dmc.request_khz(2_112_000).unwrap();
+    assert_eq!(fake.get(&format!("{DMC}/min_freq")), "2112000000");
+    dmc.restore().unwrap();
+    assert_eq!(fake.get(&format!("{DMC}/min_freq")), found);
+}

@@ -4,7 +4,7 @@ use enerinfer_artifacts::record::{Record, TargetRecord};
 
 use crate::Error;
 use crate::bootstrap::{self, Settings};
-use crate::document::{Cell, Part, Section, Table};
+use crate::document::{Cell, Part, Section, Table, heads};
 use crate::metric::{Metric, mape_by_model};
 use crate::sections::is_simulated;
 use crate::stats::Pair;
@@ -38,8 +38,8 @@ pub(crate) fn require_comparable(before: &Record, after: &Record) -> Result<(), 
 /// Metrics, settings and models that changed from `before` to `after`.
 pub(crate) fn section(before: &Record, after: &Record) -> Section {
     Section {
-        id: "baseline",
-        title: "Against the baseline",
+        id: "baseline".into(),
+        title: "Against the baseline".into(),
         lead: "Only changes marked better or worse exceed what a different luck of held-out \
                models would give; the interval holds 95 % of paired bootstrap resamples over the \
                models in common."
@@ -89,7 +89,7 @@ fn metrics(before: &Record, after: &Record) -> Table {
     Table {
         id: "baseline_metrics".to_owned(),
         caption: "Metrics".to_owned(),
-        columns: vec!["Metric", "Baseline", "Report", "Change", "95 % interval", "Verdict"],
+        columns: heads(["Metric", "Baseline", "Report", "Change", "95 % interval", "Verdict"]),
         rows: rows.collect(),
     }
 }
@@ -105,7 +105,7 @@ fn movers(before: &Record, after: &Record) -> Table {
     Table {
         id: "baseline_models".to_owned(),
         caption: "Models whose throughput error moved most".to_owned(),
-        columns: vec!["Model", "Baseline MAPE, %", "Report MAPE, %", "Change"],
+        columns: heads(["Model", "Baseline MAPE, %", "Report MAPE, %", "Change"]),
         rows: moved
             .into_iter()
             .take(MOVERS)
@@ -157,7 +157,7 @@ fn settings(before: &Record, after: &Record) -> Table {
     Table {
         id: "baseline_settings".to_owned(),
         caption: "Settings and inputs that changed".to_owned(),
-        columns: vec!["What", "Baseline", "Report"],
+        columns: heads(["What", "Baseline", "Report"]),
         rows: rows.collect(),
     }
 }

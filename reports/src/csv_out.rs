@@ -2,7 +2,7 @@
 
 use enerinfer_artifacts::record::Record;
 
-use crate::document::{Cell, Document, Table};
+use crate::document::{Cell, Document, Table, heads};
 use crate::sections::{model_name, search};
 use crate::text::plain;
 
@@ -21,7 +21,7 @@ fn scatter(record: &Record) -> Table {
     Table {
         id: "scatter".to_owned(),
         caption: String::new(),
-        columns: vec![
+        columns: heads([
             "Model",
             "Memory level",
             "Accelerator level",
@@ -29,7 +29,7 @@ fn scatter(record: &Record) -> Table {
             "Predicted, tok/s",
             "Measured, W",
             "Predicted, W",
-        ],
+        ]),
         rows: record
             .scatter
             .iter()
@@ -64,7 +64,7 @@ fn trials(record: &Record) -> Table {
     Table {
         id: "trials".to_owned(),
         caption: String::new(),
-        columns: vec!["Target", "Trial", "CV MAPE, %", "Estimated bytes", "Parameters"],
+        columns: heads(["Target", "Trial", "CV MAPE, %", "Estimated bytes", "Parameters"]),
         rows: rows.collect(),
     }
 }
@@ -72,7 +72,7 @@ fn trials(record: &Record) -> Table {
 fn csv(label: &str, table: &Table) -> String {
     let mut writer = csv::Writer::from_writer(Vec::new());
     // Rows as long as the heads, written to memory, cannot fail.
-    let _ = writer.write_record(table.columns.iter().copied().chain(["Source"]));
+    let _ = writer.write_record(table.columns.iter().map(|head| &**head).chain(["Source"]));
     for row in &table.rows {
         let cells = row.iter().map(|cell| match cell {
             Cell::Text(text) | Cell::Link { text, .. } => field(text),

@@ -1,5 +1,8 @@
 //! A report as data: sections of tables and pictures, before any output format.
 
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
 use crate::svg::Picture;
 
 /// A whole report.
@@ -8,6 +11,8 @@ pub(crate) struct Document {
     pub(crate) title: String,
     /// Where the values come from, e.g. `SIMULATED`: written into every title and caption.
     pub(crate) label: String,
+    /// Labels of tables and pictures, by their names, that differ from the document's.
+    pub(crate) labels: BTreeMap<String, String>,
     /// Whether values come from a simulated device.
     pub(crate) simulated: bool,
     /// What that means, in a sentence.
@@ -31,9 +36,9 @@ pub(crate) struct Tile {
 /// A titled part of a report.
 pub(crate) struct Section {
     /// Anchor, unique in the document.
-    pub(crate) id: &'static str,
+    pub(crate) id: Cow<'static, str>,
     /// Heading.
-    pub(crate) title: &'static str,
+    pub(crate) title: Cow<'static, str>,
     /// One sentence on what to see.
     pub(crate) lead: String,
     /// What is shown.
@@ -69,7 +74,7 @@ pub(crate) struct Table {
     /// What the rows are.
     pub(crate) caption: String,
     /// Heads, with units.
-    pub(crate) columns: Vec<&'static str>,
+    pub(crate) columns: Vec<Cow<'static, str>>,
     /// Rows as long as `columns`.
     pub(crate) rows: Vec<Vec<Cell>>,
 }
@@ -94,6 +99,11 @@ pub(crate) enum Cell {
         /// Percent-encoded.
         href: String,
     },
+}
+
+/// Heads of a table that are known beforehand.
+pub(crate) fn heads<const N: usize>(names: [&'static str; N]) -> Vec<Cow<'static, str>> {
+    names.map(Cow::Borrowed).to_vec()
 }
 
 impl Cell {
@@ -130,6 +140,11 @@ impl Cell {
 }
 
 impl Document {
+    /// The label of a table or picture.
+    pub(crate) fn label_of(&self, id: &str) -> &str {
+        self.labels.get(id).unwrap_or(&self.label)
+    }
+
     /// All pictures in order.
     pub(crate) fn figures(&self) -> impl Iterator<Item = &Figure> {
         self.parts().flat_map(|part| match part {

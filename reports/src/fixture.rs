@@ -6,7 +6,7 @@ use enerinfer_artifacts::record::{
     ClosedLoopRun, Combined, DataSummary, DesignScore, Details, FamilyScore, FeatureSetScore,
     FrontPoint, HeldoutShape, HorizonError, Importance, ModelFront, ModelTau, PredictorSize,
     Ranking, Record, Regret, SCHEMA_VERSION, ScatterPoint, SizeRecord, TargetRecord,
-    ThermalAccuracy, Trial,
+    ThermalAccuracy, ThermalPoint, Trial,
 };
 use enerinfer_artifacts::{ClockTables, ForestStats, PlatformId, ShapeDims, Target};
 use rand::{RngExt as _, SeedableRng as _};
@@ -256,7 +256,25 @@ fn details(sizes: Sizes) -> Details {
             mae_c: 0.125,
             r2: Some(0.9875),
             by_horizon: (1..=21)
-                .map(|s| HorizonError { ahead_s: f64::from(s), mae_c: 0.0125 * f64::from(s) })
+                .map(|s| HorizonError {
+                    ahead_s: f64::from(s),
+                    mae_c: 0.0125 * f64::from(s),
+                    additive_mae_c: Some(0.025 * f64::from(s)),
+                })
+                .collect(),
+            source: "simulated:orin".to_owned(),
+            held_out: "models and ambient temperatures".to_owned(),
+            training_segments: 30_000,
+            within_half_c_percent: Some(98.5),
+            additive_mae_c: Some(0.25),
+            additive_r2: Some(0.95),
+            scatter: [1.0, 6.0, 11.0, 16.0, 21.0]
+                .into_iter()
+                .map(|ahead_s| ThermalPoint {
+                    ahead_s,
+                    true_c: 38.0 + 0.25 * ahead_s,
+                    predicted_c: 38.125 + 0.25 * ahead_s,
+                })
                 .collect(),
         }),
         closed_loop: ["default", "ener", "enerinfer", "optimum"]

@@ -49,7 +49,7 @@ th{font-weight:600;vertical-align:bottom}.n{text-align:right}.m{min-width:8rem}.
 td{overflow-wrap:break-word;max-width:24rem}\
 @media(max-width:34rem){svg{font-size:17px}svg .tick{font-size:15px}}\
 @media print{:root{--surface:#fff;--ink:#000;--muted:#444;--grid:#ccc;--a:#0072b2;--b:#d55e00;\
---c:#00795a}nav{display:none}.scroll{overflow:visible;max-height:none}\
+--c:#00795a;--d:#a8478a;--e:#7a6200}nav{display:none}.scroll{overflow:visible;max-height:none}\
 .figures{grid-template-columns:1fr 1fr}h2,figcaption,caption{break-after:avoid}\
 *{print-color-adjust:exact;-webkit-print-color-adjust:exact}}";
 
@@ -57,7 +57,7 @@ td{overflow-wrap:break-word;max-width:24rem}\
 pub(crate) fn render(document: &Document) -> String {
     let mut out = String::with_capacity(1 << 19);
     let title = xml(&document.title);
-    let label = Label(document);
+    let label = Label(document, &document.label);
     let _ = write!(
         out,
         "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\"/>\n\
@@ -84,45 +84,52 @@ pub(crate) fn render(document: &Document) -> String {
     }
     out.push_str("</ul>\n</header>\n<nav aria-label=\"Sections\"><ul>\n");
     for section in &document.sections {
-        let _ = writeln!(out, "<li><a href=\"#{}\">{}</a></li>", section.id, xml(section.title));
+        let _ = writeln!(out, "<li><a href=\"#{}\">{}</a></li>", section.id, xml(&section.title));
     }
     out.push_str("</ul></nav>\n<main>\n");
     for section in &document.sections {
-        render_section(&mut out, &label, section);
+        render_section(&mut out, document, section);
     }
     out.push_str("</main>\n</body>\n</html>\n");
     out
 }
 
-/// The label of captions as markup.
-struct Label<'a>(&'a Document);
+/// A label of captions as markup.
+struct Label<'a>(&'a Document, &'a str);
+
+impl<'a> Label<'a> {
+    /// That of a table or picture.
+    fn of(document: &'a Document, id: &str) -> Self {
+        Label(document, document.label_of(id))
+    }
+}
 
 impl std::fmt::Display for Label<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let class = if self.0.simulated { "simulated" } else { "measured" };
-        write!(f, "<span class=\"label {class}\">{}</span>", xml(&self.0.label))
+        write!(f, "<span class=\"label {class}\">{}</span>", xml(self.1))
     }
 }
 
-fn render_section(out: &mut String, label: &Label<'_>, section: &Section) {
+fn render_section(out: &mut String, document: &Document, section: &Section) {
     let _ = writeln!(
         out,
         "<section id=\"{}\">\n<h2>{}</h2>\n<p class=\"lead\">{}</p>",
         section.id,
-        xml(section.title),
+        xml(&section.title),
         xml(&section.lead)
     );
     for part in &section.parts {
         match part {
             Part::Table(table) => {
                 out.push_str("<div class=\"wide\">");
-                render_table(out, label, table, "scroll");
+                render_table(out, &Label::of(document, &table.id), table, "scroll");
                 out.push_str("</div>\n");
             }
             Part::Figures(figures) => {
                 out.push_str("<div class=\"figures\">\n");
                 for figure in figures {
-                    render_figure(out, label, figure);
+                    render_figure(out, &Label::of(document, &figure.id), figure);
                 }
                 out.push_str("</div>\n");
             }
@@ -207,12 +214,13 @@ fn render_table(out: &mut String, label: &Label<'_>, table: &Table, class: &str)
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::document::heads;
 
     fn table(rows: usize) -> Table {
         Table {
             id: "t".to_owned(),
             caption: String::new(),
-            columns: vec!["n"],
+            columns: heads(["n"]),
             rows: (0..rows as u64).map(|i| vec![Cell::count(i)]).collect(),
         }
     }
@@ -223,14 +231,20 @@ mod tests {
         let document = |parts| Document {
             title: String::new(),
             label: String::new(),
+            labels: Default::default(),
             simulated: false,
             notice: String::new(),
             tiles: Vec::new(),
-            sections: vec![Section { id: "s", title: "", lead: String::new(), parts }],
+            sections: vec![Section {
+                id: "s".into(),
+                title: "".into(),
+                lead: String::new(),
+                parts,
+            }],
         };
         let behind_picture = |rows| {
             let mut out = String::new();
-            render_folded(&mut out, &Label(&document(Vec::new())), &table(rows));
+            render_folded(&mut out, &Label(&document(Vec::new()), ""), &table(rows));
             out
         };
         let boxed = |page: &str| page.contains("<div class=\"scroll tall\"");

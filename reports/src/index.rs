@@ -1,10 +1,11 @@
 //! One page over many records: platform × metric, with the trend over stored records.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use enerinfer_artifacts::record::Record;
 
-use crate::document::{Cell, Document, Part, Section, Table};
+use crate::document::{Cell, Document, Part, Section, Table, heads};
 use crate::metric::Metric;
 use crate::sections::is_simulated;
 use crate::text::plain;
@@ -68,7 +69,8 @@ pub(crate) fn document(entries: &[Entry]) -> Document {
     };
     let columns = ["Platform", "Engine", "Format", "Power domain", "Data", "Records"]
         .into_iter()
-        .chain(COLUMNS.iter().map(|(name, _)| *name));
+        .chain(COLUMNS.iter().map(|(name, _)| *name))
+        .map(Cow::Borrowed);
     let matrix = rows.into_iter().map(|((platform, simulated), records)| {
         let [name, engine, format, domain] = platform;
         let page = records.last().and_then(|e| e.page.as_deref());
@@ -99,7 +101,7 @@ pub(crate) fn document(entries: &[Entry]) -> Document {
     let sources = Table {
         id: "records".to_owned(),
         caption: "Records read".to_owned(),
-        columns: vec!["Record", "Platform", "Data"],
+        columns: heads(["Record", "Platform", "Data"]),
         rows: entries
             .iter()
             .map(|e| {
@@ -114,21 +116,22 @@ pub(crate) fn document(entries: &[Entry]) -> Document {
     Document {
         title: format!("EnerInfer predictors: {} records", entries.len()),
         label: label.to_owned(),
+        labels: BTreeMap::new(),
         simulated: any(true),
         notice: notice.to_owned(),
         tiles: Vec::new(),
         sections: vec![
             Section {
-                id: "matrix",
-                title: "Platforms",
+                id: "matrix".into(),
+                title: "Platforms".into(),
                 lead: "Errors, regret and flash should be small and tau-b near 1; the lines run \
                        from the oldest record (by file name) to the latest."
                     .to_owned(),
                 parts: vec![Part::Table(matrix)],
             },
             Section {
-                id: "records",
-                title: "Records",
+                id: "records".into(),
+                title: "Records".into(),
                 lead: "Records are in the order of their paths: name them by date to see a trend."
                     .to_owned(),
                 parts: vec![Part::Table(sources)],

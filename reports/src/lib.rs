@@ -12,6 +12,9 @@
 //! decides whether a [`Policy`] is kept; [`junit`] writes that for a dashboard. [`index_html`]
 //! puts many records on one page.
 //!
+//! [`exhibits_html`] and [`exhibits_markdown`] show an [`Evaluation`]: the papers' figures and
+//! tables for our devices, each value labelled as published or simulated.
+//!
 //! Rendering cannot fail and is deterministic. Whatever text a record holds is escaped for the
 //! format it is written to; simulated results are labelled in every title and caption.
 
@@ -20,6 +23,7 @@ mod compare;
 mod csv_out;
 mod document;
 mod error;
+mod exhibits;
 mod gate;
 mod html;
 mod index;
@@ -38,6 +42,7 @@ mod text;
 #[cfg(test)]
 mod fixture;
 
+pub use enerinfer_artifacts::exhibit::Evaluation;
 pub use enerinfer_artifacts::record::Record;
 pub use error::Error;
 pub use gate::{Check, check};
@@ -63,7 +68,7 @@ pub fn html_with_baseline(record: &Record, baseline: &Record) -> Result<String, 
 
 /// The record as GitHub-flavoured Markdown.
 pub fn markdown(record: &Record) -> String {
-    markdown::render(&sections::document(record))
+    markdown::render(&sections::document(record), csv_file)
 }
 
 /// The same with what changed since `baseline` in front.
@@ -71,7 +76,21 @@ pub fn markdown(record: &Record) -> String {
 /// # Errors
 /// As [`html_with_baseline`].
 pub fn markdown_with_baseline(record: &Record, baseline: &Record) -> Result<String, Error> {
-    Ok(markdown::render(&document_with_baseline(record, baseline)?))
+    Ok(markdown::render(&document_with_baseline(record, baseline)?, csv_file))
+}
+
+fn csv_file(table: &document::Table) -> String {
+    format!("{}.csv", table.id)
+}
+
+/// A self-contained HTML page of the exhibits.
+pub fn exhibits_html(evaluation: &Evaluation) -> String {
+    html::render(&exhibits::document(evaluation))
+}
+
+/// The exhibits as GitHub-flavoured Markdown, without pictures.
+pub fn exhibits_markdown(evaluation: &Evaluation) -> String {
+    markdown::render(&exhibits::document(evaluation), |_| "evaluation.json".to_owned())
 }
 
 fn document_with_baseline(record: &Record, baseline: &Record) -> Result<document::Document, Error> {
@@ -95,6 +114,21 @@ pub fn comparison(before: &Record, after: &Record) -> Result<String, Error> {
     let document = sections::document(after);
     let head = plain(&format!("{} · {}", document.label, document.title));
     Ok(format!("{head}\n\n{}", plain_out::render(&compare::section(before, after))))
+}
+
+/// The first exhibit's tables as plain text that fits 100 columns, and what else there is.
+pub fn exhibits_summary(evaluation: &Evaluation) -> String {
+    let document = exhibits::document(evaluation);
+    let mut text = format!("{} · {}\n\n", plain(&document.label), plain(&document.title));
+    if let Some(first) = document.sections.first() {
+        text.push_str(&plain_out::render(first));
+    }
+    let titles = evaluation.exhibits.iter().map(|e| format!("{}: {}", e.source, e.title));
+    for title in titles {
+        text.push_str(&plain(&title));
+        text.push('\n');
+    }
+    text
 }
 
 /// Checks as JUnit XML.

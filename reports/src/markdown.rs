@@ -5,11 +5,11 @@ use std::fmt::Write as _;
 use crate::document::{Document, Part, Table};
 use crate::text::markdown as escape;
 
-/// Longer tables are left to the page and the CSV files.
+/// Tables with more rows than this are left to the page and to another file.
 const MOST_ROWS: usize = 20;
 
-/// The Markdown of `document`.
-pub(crate) fn render(document: &Document) -> String {
+/// The Markdown of `document`; `elsewhere` names the file that has the rows of a long table.
+pub(crate) fn render(document: &Document, elsewhere: fn(&Table) -> String) -> String {
     let mut out = String::new();
     let label = escape(&document.label);
     let _ = writeln!(out, "# {label} · {}\n", escape(&document.title));
@@ -24,13 +24,13 @@ pub(crate) fn render(document: &Document) -> String {
         );
     }
     for section in &document.sections {
-        let _ = write!(out, "\n## {}\n\n{}\n", escape(section.title), escape(&section.lead));
+        let _ = write!(out, "\n## {}\n\n{}\n", escape(&section.title), escape(&section.lead));
         for part in &section.parts {
             match part {
-                Part::Table(table) => render_table(&mut out, &label, table),
+                Part::Table(table) => render_table(&mut out, document, table, elsewhere),
                 Part::Figures(figures) => {
                     for figure in figures {
-                        render_table(&mut out, &label, &figure.table);
+                        render_table(&mut out, document, &figure.table, elsewhere);
                     }
                 }
                 Part::List(items) => {
@@ -45,11 +45,17 @@ pub(crate) fn render(document: &Document) -> String {
     out
 }
 
-fn render_table(out: &mut String, label: &str, table: &Table) {
+fn render_table(
+    out: &mut String,
+    document: &Document,
+    table: &Table,
+    elsewhere: fn(&Table) -> String,
+) {
+    let label = escape(document.label_of(&table.id));
     let caption = escape(&table.caption);
     if table.rows.len() > MOST_ROWS {
-        let _ =
-            writeln!(out, "\n{label} · {caption}: {} rows in `{}.csv`", table.rows.len(), table.id);
+        let file = elsewhere(table);
+        let _ = writeln!(out, "\n{label} · {caption}: {} rows in `{file}`", table.rows.len());
         return;
     }
     let _ = writeln!(out, "\n{label} · {caption}\n");

@@ -24,7 +24,7 @@ pub(crate) fn render(section: &Section) -> String {
 }
 
 fn render_table(out: &mut String, table: &Table) {
-    let heads = table.columns.iter().map(|head| (*head).to_owned()).collect();
+    let heads = table.columns.iter().map(|head| head.to_string()).collect();
     let rows: Vec<Vec<String>> = std::iter::once(heads)
         .chain(table.rows.iter().map(|row| row.iter().map(|cell| plain(&cell.shown())).collect()))
         .collect();

@@ -96,6 +96,15 @@ pub(crate) fn render(record: &Record) -> String {
         bytes(size.est_bytes),
         bytes(size.budget_bytes)
     );
+    if let Some(thermal) = &record.details.thermal {
+        let _ = writeln!(
+            out,
+            "thermal          mean error {} °C   R² {} (up to 21 s ahead; {})",
+            number(Some(thermal.mae_c), 3),
+            number(thermal.r2, 4),
+            thermal.source
+        );
+    }
     for note in &record.notes {
         let _ = writeln!(out, "note             {}", cut(note, WIDTH - 17));
     }

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
+use enerinfer_artifacts::Target;
 
 use crate::{Family, FeatureSet};
 
@@ -17,8 +18,10 @@ use crate::{Family, FeatureSet};
 Examples:
   train --platform orin                                the whole job on the simulated AGX Orin
   train --platform orin --trials 50                    a first run, in a minute
+  train --platform orin --resume --pick power=20000    another point of the size-accuracy front
   train --platform myboard --measurements table.csv    on your own measurements
   train choose --measurements table.csv --qoe 5        best clocks for 5 tokens/s, no training
+  train evaluate --all                                 the papers' figures for all devices
   train --list-platforms                               what can be simulated
 
 Outputs go to out/<platform>/: measurements.csv, bundle.enerinfer, report.{json,html,md} and the
@@ -41,13 +44,22 @@ pub enum Command {
 Example:
   train choose --measurements table.csv --qoe 5 --model Qwen2-1.5B")]
     Choose(ChooseArgs),
+    /// Write the papers' figures and tables for simulated devices, beside the published values
+    #[command(after_help = "\
+Examples:
+  train evaluate --all                                 every device and figure, in one report
+  train evaluate --platform h_phone,laptop             some devices
+  train evaluate --all --only fig5,fig7                some figures; these need no training
+
+The report goes to out/evaluation/: evaluation.{json,html,md}; search/ keeps every trial.")]
+    Evaluate(EvaluateArgs),
 }
 
 /// Options of the whole job.
 #[derive(Debug, Args)]
 pub struct TrainArgs {
-    /// Platform to train for: a simulated one (see --list-platforms), or any name together with
-    /// --measurements
+    /// Platform to train for: a simulated one (see --list-platforms), a platform file (NAME.toml),
+    /// or any name together with --measurements
     #[arg(long, value_name = "NAME")]
     pub platform: Option<String>,
     /// Weight format, where the simulated platform has several (e.g. q4_k_m)
@@ -56,6 +68,10 @@ pub struct TrainArgs {
     /// Train on this measurement table (CSV) instead of the simulated device
     #[arg(long, value_name = "FILE")]
     pub measurements: Option<PathBuf>,
+    /// Temperature traces (CSV) to fit the thermal model on, or a fitted one (JSON); formats:
+    /// docs/thermal.md [default: simulated sessions, on a simulated platform]
+    #[arg(long, value_name = "FILE")]
+    pub thermal: Option<PathBuf>,
     /// Output folder [default: out/NAME]
     #[arg(long, value_name = "DIR")]
     pub out: Option<PathBuf>,
@@ -86,6 +102,11 @@ pub struct TrainArgs {
     /// Flash for all predictors together, in KiB (estimated for thumbv7em)
     #[arg(long, value_name = "KIB", default_value_t = 128, value_parser = clap::value_parser!(u32).range(1..=1_048_576))]
     pub flash_budget: u32,
+    /// Compile for TARGET (peak, scale, power, accel_power) the most accurate predictor of at most
+    /// so many bytes, instead of the smallest within one standard error; with --resume after a look
+    /// at the report's size-accuracy front, no trial is fitted again
+    #[arg(long, value_name = "TARGET=BYTES", value_delimiter = ',', value_parser = pick)]
+    pub pick: Vec<Pick>,
     /// Threads; results do not depend on it [default: all cores]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub threads: Option<u32>,
@@ -95,6 +116,56 @@ pub struct TrainArgs {
     /// Print the platforms that can be simulated, and exit
     #[arg(long)]
     pub list_platforms: bool,
+}
+
+/// A user's limit for the predictor of one target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pick {
+    /// The target.
+    pub target: Target,
+    /// Most bytes, estimated for thumbv7em.
+    pub bytes: u64,
+}
+
+/// Options of `train evaluate`.
+#[derive(Debug, Args)]
+pub struct EvaluateArgs {
+    /// Every built-in device, in its default weight format
+    #[arg(long, required_unless_present = "platform", conflicts_with = "platform")]
+    pub all: bool,
+    /// Devices to evaluate: names (see --list-platforms), or platform files (NAME.toml)
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub platform: Vec<String>,
+    /// Figures and tables to compute, by their names in the report [default: all]
+    #[arg(long, value_name = "LIST", value_delimiter = ',')]
+    pub only: Vec<String>,
+    /// Output folder [default: out/evaluation]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Random-search trials per target, family and device
+    #[arg(long, value_name = "N", default_value_t = 50, value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub trials: u32,
+    /// Inputs of the predictors
+    #[arg(long, value_name = "SET", value_enum, default_value_t = FeatureSet::Paper)]
+    pub features: FeatureSet,
+    /// Synthetic models to simulate
+    #[arg(long, value_name = "N", default_value_t = 300, value_parser = clap::value_parser!(u32).range(1..=20_000))]
+    pub models: u32,
+    /// Relative standard deviation of simulated measurement noise, percent
+    #[arg(long, value_name = "PERCENT", default_value_t = 1.0, allow_negative_numbers = true, value_parser = percent)]
+    pub noise: f64,
+    /// Seed of everything random
+    #[arg(long, value_name = "N", default_value_t = 42)]
+    pub seed: u64,
+    /// Go on with an interrupted run in the output folder; it ends with the same bytes
+    #[arg(long)]
+    pub resume: bool,
+    /// Threads; results do not depend on it [default: all cores]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
+    pub threads: Option<u32>,
+    /// No progress on stderr
+    #[arg(long)]
+    pub quiet: bool,
 }
 
 /// Options of `train choose`.
@@ -109,6 +180,18 @@ pub struct ChooseArgs {
     /// Only this model of the table
     #[arg(long, value_name = "NAME")]
     pub model: Option<String>,
+}
+
+fn pick(text: &str) -> Result<Pick, String> {
+    let targets = Target::COMPILED;
+    let rule = || {
+        let names: Vec<&str> = targets.iter().map(|t| t.name()).collect();
+        format!("TARGET=BYTES is needed, with TARGET one of {}", names.join(", "))
+    };
+    let (name, bytes) = text.split_once('=').ok_or_else(rule)?;
+    let target = targets.into_iter().find(|t| t.name() == name).ok_or_else(rule)?;
+    let bytes = bytes.parse().map_err(|_| rule())?;
+    Ok(Pick { target, bytes })
 }
 
 fn qoe(text: &str) -> Result<f64, String> {

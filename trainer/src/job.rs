@@ -4,17 +4,18 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
-use enerinfer_artifacts::{digest, write_atomic};
+use enerinfer_artifacts::write_atomic;
 use enerinfer_codegen::{Options, check_destination, generate_to};
 use enerinfer_datasets::{MeasurementTable, Model, WeightFormat, sampler};
 use enerinfer_device::{Noise, SimulatedDevice};
 
-use crate::cli::TrainArgs;
-use crate::journal::Journal;
+use crate::cli::{Pick, TrainArgs};
+use crate::journal::{Journal, run_digest};
 use crate::pipeline::{self, Config, Outcome};
 use crate::progress::{Mode, Progress};
 use crate::seeds::Seeds;
-use crate::{Family, FeatureSet};
+use crate::thermal::{self, Thermal};
+use crate::{Family, FeatureSet, device, thermal_file};
 
 /// The command line or the input is at fault (exit code 2).
 #[derive(Debug, thiserror::Error)]
@@ -26,6 +27,8 @@ struct Input {
     table: MeasurementTable,
     noiseless: Option<MeasurementTable>,
     noise_percent: f64,
+    /// What was measured, if it is simulated.
+    device: Option<SimulatedDevice>,
 }
 
 /// Runs the whole job and returns what goes to stdout.
@@ -43,6 +46,20 @@ pub fn run(args: &TrainArgs) -> Result<String> {
         ))
         .into());
     };
+    let (platform, simulates) = if device::is_file(platform) {
+        if args.measurements.is_some() {
+            return Err(BadInput(format!(
+                "--platform {platform}: a platform file is for simulating; name the platform of \
+                 --measurements"
+            ))
+            .into());
+        }
+        let device = device::named(platform, None)?;
+        (device.platform().name.clone(), platform)
+    } else {
+        (platform.to_owned(), platform)
+    };
+    let platform = platform.as_str();
     if platform.is_empty()
         || !platform.chars().all(|c| c.is_ascii_alphanumeric() || "_-.".contains(c))
         || platform.starts_with('.')
@@ -61,12 +78,14 @@ pub fn run(args: &TrainArgs) -> Result<String> {
     let progress = Progress::new(if args.quiet { Mode::Quiet } else { Mode::Auto });
     let input = match &args.measurements {
         Some(path) => imported(platform, path, &progress)?,
-        None => simulated(platform, args, &progress)?,
+        None => simulated(simulates, args, &progress)?,
     };
     pipeline::check_models(&input.table).with_context(|| match &args.measurements {
         Some(path) => format!("cannot train on {}", path.display()),
         None => "cannot train".to_owned(),
     })?;
+    pipeline::check_picks(&input.table, &args.pick)?;
+    let thermal = thermal_model(&input, args, &progress)?;
     std::fs::create_dir_all(&out)
         .with_context(|| format!("cannot create the output folder {}", out.display()))?;
     let families = families(args);
@@ -79,8 +98,10 @@ pub fn run(args: &TrainArgs) -> Result<String> {
         families: &families,
         trials: args.trials,
         journal: &journal,
+        thermal: thermal.as_ref(),
         flash_budget_bytes: u64::from(args.flash_budget) << 10,
-        command: regenerate_command(platform, args),
+        picks: &args.pick,
+        command: regenerate_command(simulates, args),
     };
     let outcome = pipeline::run(&config, &progress)?;
     write_outputs(&out, &input.table, &outcome)?;
@@ -109,18 +130,7 @@ fn open_journal(
     args: &TrainArgs,
     progress: &Progress,
 ) -> Result<Journal> {
-    // Everything that a trial's scores depend on. Trials and families are keys of the journal:
-    // a search may be resumed with more of them.
-    let run = digest(
-        format!(
-            "{} {} {} {:?}",
-            env!("CARGO_PKG_VERSION"),
-            table.digest(),
-            args.seed,
-            args.features
-        )
-        .as_bytes(),
-    );
+    let run = run_digest(table, args.seed, args.features);
     let path = out.join(JOURNAL);
     if !args.resume {
         return Ok(Journal::start(&path, &run)?);
@@ -130,12 +140,41 @@ fn open_journal(
     Ok(journal)
 }
 
+/// The thermal model of `--thermal`, or of the simulated device.
+fn thermal_model(input: &Input, args: &TrainArgs, progress: &Progress) -> Result<Option<Thermal>> {
+    let seeds = Seeds::new(args.seed);
+    if let Some(path) = &args.thermal {
+        if !input.table.has_power() {
+            return Err(BadInput(format!(
+                "--thermal {}: temperatures are predicted from power, and the measurements have \
+                 none; add power_w",
+                path.display()
+            ))
+            .into());
+        }
+        return Ok(Some(thermal_file::read(path, seeds.thermal)?));
+    }
+    let Some(device) = &input.device else { return Ok(None) };
+    let models = &input.table.models;
+    let thermal = thermal::simulated(device, models, seeds.split, seeds.thermal)?;
+    let fitted = if thermal.is_some() { "fitted" } else { "left out: it stays cool" };
+    progress.note(&format!("thermal model of `{}`: {fitted}", device.platform().name));
+    Ok(thermal)
+}
+
 fn imported(platform: &str, path: &Path, progress: &Progress) -> Result<Input> {
     let (table, warnings) = MeasurementTable::read(path, platform)?;
     for warning in warnings {
         eprintln!("warning: {}: {warning}", path.display());
     }
     check_clocks(platform, path, &table)?;
+    if table.platform.clocks.len() == 1 {
+        eprintln!(
+            "warning: {}: only one operating point: predictors can be trained, but there is \
+             nothing to choose between; measure at more clocks",
+            path.display()
+        );
+    }
     progress.note(&format!(
         "{}: {} models × {} operating points, {}",
         path.display(),
@@ -143,7 +182,7 @@ fn imported(platform: &str, path: &Path, progress: &Progress) -> Result<Input> {
         table.platform.clocks.len(),
         table.source
     ));
-    Ok(Input { table, noiseless: None, noise_percent: 0.0 })
+    Ok(Input { table, noiseless: None, noise_percent: 0.0, device: None })
 }
 
 /// A table that names a platform known here must use its clocks: a clock that the platform cannot
@@ -182,7 +221,7 @@ fn simulated(platform: &str, args: &TrainArgs, progress: &Progress) -> Result<In
             BadInput(format!("unknown weight format {name:?}; known: {}", known.join(", ")))
         })?),
     };
-    let device = SimulatedDevice::builtin(platform, format)?;
+    let device = device::named(platform, format)?;
     let seeds = Seeds::new(args.seed);
     let sampled = sampler::sample(args.models as usize, seeds.shapes)?;
     let models: Vec<Model> = sampled.into_iter().filter(|m| device.fits(&m.shape)).collect();
@@ -194,18 +233,19 @@ fn simulated(platform: &str, args: &TrainArgs, progress: &Progress) -> Result<In
     let table = device.measure(&models, Noise { relative_sd }, seeds.noise);
     let noiseless = device.measure(&models, Noise { relative_sd: 0.0 }, seeds.noise);
     progress.note(&format!(
-        "{} models × {} operating points, SIMULATED on `{platform}` with {} % noise",
+        "{} models × {} operating points, SIMULATED on `{}` with {} % noise",
         models.len(),
         table.platform.clocks.len(),
+        table.platform.name,
         args.noise
     ));
-    Ok(Input { table, noiseless: Some(noiseless), noise_percent: args.noise })
+    Ok(Input { table, noiseless: Some(noiseless), noise_percent: args.noise, device: Some(device) })
 }
 
 /// The command that gives the same outputs; paths are reduced to names, since nothing that
 /// depends on a machine may reach an output.
 fn regenerate_command(platform: &str, args: &TrainArgs) -> String {
-    let mut command = format!("train --platform {platform}");
+    let mut command = format!("train --platform {}", device::shown(platform));
     if let Some(path) = &args.measurements {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let _ = write!(command, " --measurements {name}");
@@ -220,6 +260,13 @@ fn regenerate_command(platform: &str, args: &TrainArgs) -> String {
         " --seed {} --trials {} --flash-budget {}",
         args.seed, args.trials, args.flash_budget
     );
+    for Pick { target, bytes } in &args.pick {
+        let _ = write!(command, " --pick {}={bytes}", target.name());
+    }
+    if let Some(path) = &args.thermal {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let _ = write!(command, " --thermal {name}");
+    }
     if args.features != FeatureSet::Paper {
         let _ = write!(command, " --features derived");
     }

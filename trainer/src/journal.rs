@@ -14,8 +14,11 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use enerinfer_artifacts::Target;
+use enerinfer_datasets::MeasurementTable;
 use enerinfer_learners::{ForestSize, Known, Scored};
 use serde::{Deserialize, Serialize};
+
+use crate::FeatureSet;
 
 const FORMAT: u32 = 1;
 
@@ -92,6 +95,13 @@ struct Entry {
 }
 
 type Key = (Target, String, usize, usize);
+
+/// Digest of everything that a trial's scores depend on. Trials and families are keys of the
+/// journal: a search may be resumed with more of them.
+pub(crate) fn run_digest(table: &MeasurementTable, seed: u64, features: FeatureSet) -> String {
+    let run = format!("{} {} {seed} {features:?}", env!("CARGO_PKG_VERSION"), table.digest());
+    enerinfer_artifacts::digest(run.as_bytes())
+}
 
 /// An open journal.
 pub struct Journal {

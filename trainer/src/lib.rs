@@ -1,14 +1,16 @@
 //! The training pipeline behind the `train` command: measurements to predictors, device crate
 //! and report.
 //!
-//! [`job`] is the whole job, [`choose`] the verb beside it; [`pipeline`] is the part without
+//! [`job`] is the whole job, [`choose`] and [`evaluate_all`] the verbs beside it; [`pipeline`] is the part without
 //! files: a measurement table in, a bundle and its evaluation record out.
 
 pub mod choose;
 pub mod cli;
 mod compare;
+mod device;
 mod error;
 mod evaluate;
+pub mod evaluate_all;
 pub mod job;
 mod journal;
 pub mod pipeline;
@@ -18,6 +20,8 @@ mod samples;
 mod search;
 mod seeds;
 mod select;
+pub mod thermal;
+pub mod thermal_file;
 
 pub use error::TrainError;
 pub use journal::{Journal, JournalError};

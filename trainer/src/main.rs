@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use clap::Parser as _;
 use enerinfer_trainer::cli::{Cli, Command};
-use enerinfer_trainer::{choose, job};
+use enerinfer_trainer::{choose, evaluate_all, job};
 
 /// Exit code for usage errors and bad input.
 const BAD_INPUT: u8 = 2;
@@ -14,6 +14,7 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     let result = match &cli.command {
         Some(Command::Choose(args)) => choose::run(args),
+        Some(Command::Evaluate(args)) => evaluate_all::run(args),
         None => job::run(&cli.train),
     };
     match result {
@@ -33,7 +34,15 @@ fn main() -> ExitCode {
                         )
                     )
                     || cause.downcast_ref::<enerinfer_trainer::TrainError>().is_some_and(|e| {
-                        matches!(e, enerinfer_trainer::TrainError::TooFewModels { .. })
+                        use enerinfer_trainer::TrainError as E;
+                        matches!(
+                            e,
+                            E::TooFewModels { .. }
+                                | E::TooFewSegments { .. }
+                                | E::PickedTwice { .. }
+                                | E::PickedUnmeasured { .. }
+                                | E::PickedTooSmall { .. }
+                        )
                     })
             });
             ExitCode::from(if bad_input { BAD_INPUT } else { 1 })

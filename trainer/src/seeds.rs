@@ -21,6 +21,10 @@ pub struct Seeds {
     pub fit: u64,
     /// Shuffles of permutation importance.
     pub importance: u64,
+    /// Sessions that the thermal model is fitted on, and what of them is held out.
+    pub thermal: u64,
+    /// Simulated measurement noise of real LLMs.
+    pub real_noise: u64,
 }
 
 impl Seeds {
@@ -36,6 +40,8 @@ impl Seeds {
             trials: next(),
             fit: next(),
             importance: next(),
+            thermal: next(),
+            real_noise: next(),
         }
     }
 }
@@ -48,12 +54,22 @@ mod tests {
     fn seeds_differ_from_each_other_and_between_runs() {
         let of = |seed| {
             let s = Seeds::new(seed);
-            [s.shapes, s.noise, s.split, s.folds, s.trials, s.fit, s.importance]
+            [
+                s.shapes,
+                s.noise,
+                s.split,
+                s.folds,
+                s.trials,
+                s.fit,
+                s.importance,
+                s.thermal,
+                s.real_noise,
+            ]
         };
         let mut all = [of(1), of(2)].concat();
         assert_eq!(of(1), of(1));
         all.sort_unstable();
         all.dedup();
-        assert_eq!(all.len(), 14);
+        assert_eq!(all.len(), 18);
     }
 }

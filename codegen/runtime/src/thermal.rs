@@ -20,10 +20,16 @@ const STALE: Micros = Micros(5_000_000);
 /// A reading that has not changed while the model expected this much warming is stuck.
 const STUCK_UC: i64 = 2_000_000;
 /// The QoE is given up when its coolest point is predicted to reach the threshold this soon.
-const IMMINENT_MS: u32 = 4_000;
+const IMMINENT_MS: u32 = 2_000;
+/// Seconds whose warming is continued to tell how near `T_max` is.
+const TREND_S: usize = 5;
 /// The default policy returns to the energy-aware choice this far below `T_pre`, and to the QoE
 /// this far below `T_max`.
 const HYSTERESIS: MilliCelsius = MilliCelsius(500);
+
+/// The default policy comes back to an energy-aware choice that does not last this far below
+/// `T_max`: a way of minutes between two points of nearly the same power.
+const RIDE: MilliCelsius = MilliCelsius(200);
 
 fn below(t: MilliCelsius) -> MilliCelsius {
     MilliCelsius(t.0.saturating_sub(HYSTERESIS.0))
@@ -38,11 +44,13 @@ pub enum Policy {
     ///
     /// *Begins* when the paper does, or from `T_pre` on if the energy-aware choice draws more
     /// than the model's sustainable power at `T_max`, so would reach it in the end.
-    /// *Chooses* the point with most tokens per degree, `R/(P_acc − P_sustainable)`, among those
-    /// that keep the QoE and are not predicted to reach `T_max` within the horizon; a sustainable
-    /// one if there is any. If all would, temperature wins over QoE: first the coolest point that
-    /// keeps it, then, some seconds before `T_max`, the fastest that stays below, else the coolest
-    /// of all; the QoE returns with its coolest point.
+    /// *Chooses* for most tokens before `T_max` under the QoE. Where some point that keeps the QoE
+    /// is sustainable, that is for ever: the energy-aware choice as long as it is not predicted to
+    /// reach `T_max` within the horizon, else the fastest sustainable point. Where none is, it is
+    /// the point with the largest `R·t'`, `t'` from the model's line within the horizon and from
+    /// its heat balance beyond. Temperature wins over QoE: seconds before `T_max` the QoE is given
+    /// up for the fastest point that stays below, else the coolest of all; it returns with its
+    /// coolest point when that is predicted to stay half a degree below.
     /// *Returns* only when the energy-aware choice itself is predicted to stay below `T_pre`.
     #[default]
     Default,
@@ -120,8 +128,8 @@ pub struct Status {
 
 /// Algorithm 1 as a state machine, to be ticked once per second.
 ///
-/// A tick costs at most 80 multiplications for the window, and three passes over the `N` points
-/// with four multiplications and three divisions each.
+/// A tick costs at most 200 multiplications for windows, and five passes over the `N` points with
+/// four multiplications each, one of them with a division.
 #[derive(Clone, Debug)]
 pub struct ThermalController<'a, const N: usize> {
     tables: &'a Tables<N>,
@@ -301,11 +309,13 @@ impl<'a, const N: usize> ThermalController<'a, N> {
         let t_energy = self.predict(&forecast, at.energy_choice);
         self.predicted = Some(t_n);
         let stay = self.mode == Mode::ThermalAware && t_energy >= below(self.config.t_pre);
+        // A reading above the threshold counts even if the model expects cooling.
         let begin = t_n.max(t_energy) >= self.config.t_max
+            || window.newest() > self.config.t_max
             || (t_energy >= self.config.t_pre && !self.is_sustainable(at.energy_choice));
         if stay || begin {
             self.enter(ModePeriod::THERMAL);
-            let (choice, given_up) = self.most_tokens_per_degree(&forecast, window.newest(), at);
+            let (choice, given_up) = self.most_tokens(&forecast, window.newest(), at);
             self.choice = choice;
             self.qoe_given_up = given_up;
             self.riding |= given_up;
@@ -349,8 +359,8 @@ impl<'a, const N: usize> ThermalController<'a, N> {
     }
 
     fn is_sustainable(&self, point: u16) -> bool {
-        match self.model.sustainable_power(self.config.t_max, HORIZON_MS) {
-            Some(limit) => self.heat(point) <= limit,
+        match self.model.sustainable_uw(self.config.t_max, HORIZON_MS) {
+            Some(limit) => i64::from(self.heat(point).0) <= limit,
             // Nothing is known about power: the threshold itself has to do.
             None => true,
         }
@@ -393,23 +403,121 @@ impl<'a, const N: usize> ThermalController<'a, N> {
     }
 
     /// The default policy's choice, and whether it gives up the QoE.
-    fn most_tokens_per_degree(
+    fn most_tokens(&self, forecast: &Forecast, now: MilliCelsius, at: Situation) -> (u16, bool) {
+        if now > self.config.t_max {
+            // Whatever the model says: it was wrong.
+            return (self.coolest(MicroTokPerS(0)), true);
+        }
+        let qoe = self.wanted(at.qoe);
+        let outlook = self.outlook(now);
+        if let Some(point) = self.lasting(forecast, &outlook, qoe, at) {
+            return (point, false);
+        }
+        let best = self.best_before_crossing(forecast, &outlook, qoe, at.current);
+        let line = forecast.line(self.heat(best));
+        let t_max = self.config.t_max;
+        // Once given up, the QoE returns when some point keeps it for a whole horizon.
+        let give_up = if self.qoe_given_up {
+            line.reaches(below(t_max), HORIZON_MS)
+        } else {
+            // A forecast alone is no reason: a window with a jump in it forecasts anything.
+            self.is_imminent() && line.reaches(t_max, IMMINENT_MS)
+        };
+        if give_up {
+            return (self.fastest_safe(forecast, at.current), true);
+        }
+        (best, false)
+    }
+
+    /// Whether the warming of the last seconds, continued for [`IMMINENT_MS`], reaches `T_max`.
+    fn is_imminent(&self) -> bool {
+        let (now, before) = match &self.window {
+            Some(window) => (window.newest().0, window.ago(TREND_S).0),
+            None => return true,
+        };
+        let rise = i64::from(now).saturating_sub(before.into()).max(0);
+        let ahead = rise.saturating_mul(i64::from(IMMINENT_MS)) / (1_000 * TREND_S as i64);
+        i64::from(now).saturating_add(ahead) >= i64::from(self.config.t_max.0)
+    }
+
+    fn outlook(&self, now: MilliCelsius) -> Outlook {
+        let t_max = self.config.t_max;
+        let halfway = MilliCelsius((now.0 / 2).saturating_add(t_max.0 / 2).min(t_max.0));
+        let limit = |t| self.model.sustainable_uw(t, HORIZON_MS);
+        let sustainable_uw = limit(t_max);
+        let on_the_way_uw = limit(halfway).min(sustainable_uw).unwrap_or(0);
+        Outlook {
+            sustainable_uw,
+            on_the_way_uw,
+            gain_uc_per_w: self.model.gain_uc_per_w(HORIZON_MS),
+            gap_uc: i64::from(t_max.0).saturating_sub(now.0.into()).max(0).saturating_mul(1_000),
+        }
+    }
+
+    /// A point that keeps `qoe` and `T_max` for good: the energy-aware choice for as long as it
+    /// is not predicted to reach `T_max` and there is a sustainable point to fall back on; else
+    /// the fastest sustainable one.
+    fn lasting(
         &self,
         forecast: &Forecast,
-        now: MilliCelsius,
+        outlook: &Outlook,
+        qoe: MicroTokPerS,
         at: Situation,
-    ) -> (u16, bool) {
-        let qoe = self.wanted(at.qoe);
-        if let Some(best) = self.best_conserving(forecast, qoe, now, at) {
-            return (best, false);
+    ) -> Option<u16> {
+        let t_max = self.config.t_max;
+        let keeps =
+            |point: u16, ceiling| !forecast.line(self.heat(point)).reaches(ceiling, HORIZON_MS);
+        let ceiling = if self.qoe_given_up { below(t_max) } else { t_max };
+        let sustainable = self
+            .candidates(qoe)
+            .filter(|p| self.throughput(*p) >= qoe && outlook.is_sustainable(self.heat(*p)))
+            .filter(|p| keeps(*p, ceiling))
+            .max_by_key(|p| (self.throughput(*p), core::cmp::Reverse(self.heat(*p))))?;
+        let efficient = at.energy_choice;
+        // Coming back to what does not last needs more room than staying, so that the choice does
+        // not swing.
+        let swings = at.current != efficient && !outlook.is_sustainable(self.heat(efficient));
+        let room = MilliCelsius(t_max.0.saturating_sub(if swings { RIDE.0 } else { 0 }));
+        let ride = self.throughput(efficient) >= qoe && keeps(efficient, ceiling.min(room));
+        Some(if ride { efficient } else { sustainable })
+    }
+
+    /// The point with most tokens before `T_max`, which every point that keeps `qoe` reaches.
+    /// The present one stays for small differences. Within a horizon of `T_max` nothing hotter is
+    /// tried: its heat would arrive when the QoE has been given up.
+    fn best_before_crossing(
+        &self,
+        forecast: &Forecast,
+        outlook: &Outlook,
+        qoe: MicroTokPerS,
+        current: u16,
+    ) -> u16 {
+        if self.riding {
+            // Anything hotter would only bring the next giving up nearer.
+            return self.coolest(qoe);
         }
-        let coolest = self.coolest(qoe);
-        let imminent = self.crossing_ms(forecast, coolest).map_or(false, |ms| ms < IMMINENT_MS);
-        // Once given up, the QoE returns when some point keeps it for a whole horizon.
-        if !imminent && !self.qoe_given_up {
-            return (coolest, false);
+        let running = self.heat(current);
+        let tokens = |point: u16| {
+            let heat = self.heat(point);
+            let ms = match self.crossing_ms(forecast, point) {
+                Some(_) if heat > running => 0,
+                Some(ms) => u64::from(ms),
+                None => outlook.crossing_ms(heat),
+            };
+            u64::from(self.throughput(point).0).saturating_mul(ms)
+        };
+        let key = |p: &u16| (tokens(*p), core::cmp::Reverse(self.heat(*p)));
+        let best = match self.candidates(qoe).max_by_key(key) {
+            Some(best) => best,
+            None => return self.coolest(qoe),
+        };
+        let most = tokens(best);
+        let stays = self.throughput(current) >= qoe && tokens(current) >= most - (most >> 5);
+        if stays {
+            current
+        } else {
+            best
         }
-        (self.fastest_safe(forecast, at.current), true)
     }
 
     /// The fastest point that is not predicted to reach `T_max`, else the coolest. Points hotter
@@ -421,59 +529,9 @@ impl<'a, const N: usize> ThermalController<'a, N> {
             let heat = self.heat(*point);
             let ceiling = self.config.t_max;
             let ceiling = if heat > running { below(ceiling) } else { ceiling };
-            forecast.line(heat).crossing_ms(ceiling, HORIZON_MS).is_none()
+            !forecast.line(heat).reaches(ceiling, HORIZON_MS)
         });
         safe.max_by_key(|p| self.throughput(*p)).unwrap_or_else(|| self.coolest(all))
-    }
-
-    /// Best of the candidates that are not predicted to reach `T_max`: the energy-aware choice if
-    /// it is sustainable; else the most efficient sustainable point (the fastest without QoE
-    /// constraint); else the most tokens per degree on the way to `T_max`.
-    fn best_conserving(
-        &self,
-        forecast: &Forecast,
-        qoe: MicroTokPerS,
-        now: MilliCelsius,
-        at: Situation,
-    ) -> Option<u16> {
-        let t_max = self.config.t_max;
-        let ceiling = if self.qoe_given_up { below(t_max) } else { t_max };
-        let eligible = |point: &u16| {
-            let line = forecast.line(self.heat(*point));
-            self.throughput(*point) >= qoe.max(MicroTokPerS(1))
-                && line.crossing_ms(ceiling, HORIZON_MS).is_none()
-        };
-        let limit = |t| self.model.sustainable_power(t, HORIZON_MS).unwrap_or_default();
-        let sustainable = limit(t_max);
-        let halfway = MilliCelsius((now.0 / 2).saturating_add(t_max.0 / 2).min(t_max.0));
-        let on_the_way = limit(halfway).0.min(sustainable.0);
-        if self.heat(at.energy_choice) <= sustainable && eligible(&at.energy_choice) {
-            return Some(at.energy_choice);
-        }
-        let score = |point: u16| {
-            let heat = self.heat(point);
-            let excess = u64::from(heat.0.saturating_sub(on_the_way).max(1));
-            let r = u64::from(self.throughput(point).0);
-            let power = self.tables.power.get(usize::from(point)).map_or(0, |p| p.0);
-            let value = match (heat <= sustainable, self.config.qoe_constraint) {
-                (true, true) => (r << 20) / u64::from(power.max(1)),
-                (true, false) => r,
-                (false, _) => (r << 20) / excess,
-            };
-            (heat <= sustainable, value, core::cmp::Reverse(heat))
-        };
-        if self.riding {
-            // Anything hotter would only bring the next giving up nearer.
-            return Some(self.coolest(qoe)).filter(eligible);
-        }
-        let best = self.candidates(qoe).filter(eligible).max_by_key(|p| score(*p))?;
-        // Small differences are not worth a change.
-        let (class, value, _) = score(best);
-        let (old_class, old_value, _) = score(at.current);
-        let keep = old_class == class
-            && old_value >= value.saturating_sub(value >> 5)
-            && eligible(&at.current);
-        Some(if keep { at.current } else { best })
     }
 
     /// The point to run if the mode is not [`Mode::EnergyAware`].
@@ -520,6 +578,34 @@ impl<'a, const N: usize> ThermalController<'a, N> {
             qoe_given_up: self.qoe_given_up,
             stuck: self.unseen_warming_uc >= STUCK_UC,
         }
+    }
+}
+
+/// What the thermal model says about the way to `T_max`.
+struct Outlook {
+    /// Power that keeps `T_max` steady, µW; `None` if the model sees no effect of power.
+    sustainable_uw: Option<i64>,
+    /// Power that would keep the temperature halfway to `T_max` steady, µW.
+    on_the_way_uw: i64,
+    /// Rise over the horizon per watt, µ°C/W.
+    gain_uc_per_w: i64,
+    /// Way to go, µ°C.
+    gap_uc: i64,
+}
+
+impl Outlook {
+    fn is_sustainable(&self, heat: MicroWatt) -> bool {
+        self.sustainable_uw.map_or(true, |limit| i64::from(heat.0) <= limit)
+    }
+
+    /// Time until `T_max` under constant power, ms: at least the horizon, within which none is
+    /// predicted, and at most some days.
+    fn crossing_ms(&self, heat: MicroWatt) -> u64 {
+        let excess_uw = i64::from(heat.0).saturating_sub(self.on_the_way_uw).max(1);
+        // µ°C per horizon, times 10⁶ / 2²⁰ = 15625 / 2¹⁴, to save a division.
+        let rise = self.gain_uc_per_w.max(1).saturating_mul(excess_uw) >> 20;
+        let way = (self.gap_uc.saturating_mul(i64::from(HORIZON_MS)).saturating_mul(15_625)) >> 14;
+        (way / rise.max(1)).clamp(HORIZON_MS.into(), i64::from(u32::MAX)) as u64
     }
 }
 

@@ -38,9 +38,12 @@ fn weigh(weights_q24: &[i32; WINDOW], temperatures: impl Iterator<Item = MilliCe
     sum.saturating_mul(125) >> 21 // × 1000 µ°C per m°C / 2²⁴
 }
 
-/// `coefficient · power`, from µ°C/W and µW to µ°C.
+/// `coefficient · power`, from µ°C/W and µW to µ°C, without a division: those of 64 bits take a
+/// hundred instructions on a microcontroller. Power is rounded to 2⁻²⁰ W.
 fn per_watt(coefficient: i64, power: MicroWatt) -> i64 {
-    coefficient.saturating_mul(i64::from(power.0)) / 1_000_000
+    const W_PER_UW_Q50: u64 = 0x431b_de83; // 2⁵⁰ / 10⁶
+    let watts_q20 = (u64::from(power.0) * W_PER_UW_Q50) >> 30;
+    coefficient.saturating_mul(watts_q20 as i64) >> 20
 }
 
 impl ThermalModel {
@@ -85,20 +88,23 @@ impl ThermalModel {
         self.forecast_of(core::iter::repeat(t).take(WINDOW))
     }
 
-    /// Accelerator power that keeps a steady temperature `t` steady, by the model's own account:
-    /// the solution of `f(T…T, P, horizon) = T`. `None` if the model sees no effect of power.
-    /// Zero if `t` is below what the device reaches without load.
-    pub fn sustainable_power(&self, t: MilliCelsius, horizon_ms: u32) -> Option<MicroWatt> {
-        let horizon = i64::from(horizon_ms);
-        let gain_uc_per_w = i64::from(self.power_uc_per_w)
-            .saturating_add(i64::from(self.time_power_uc_per_ws).saturating_mul(horizon) / 1_000);
+    /// Rise over a horizon per watt, µ°C/W.
+    pub fn gain_uc_per_w(&self, horizon_ms: u32) -> i64 {
+        let slope = i64::from(self.time_power_uc_per_ws).saturating_mul(i64::from(horizon_ms));
+        i64::from(self.power_uc_per_w).saturating_add(slope / 1_000)
+    }
+
+    /// Accelerator power that keeps a steady temperature `t` steady, by the model's own account,
+    /// in µW: the solution of `f(T…T, P, horizon) = T`. `None` if the model sees no effect of
+    /// power. Negative if the device would be warmer than `t` even without load.
+    pub fn sustainable_uw(&self, t: MilliCelsius, horizon_ms: u32) -> Option<i64> {
+        let gain_uc_per_w = self.gain_uc_per_w(horizon_ms);
         if gain_uc_per_w <= 0 {
             return None;
         }
         let unloaded = self.forecast_steady(t).line(MicroWatt(0)).at_uc(horizon_ms);
         let rise = (i64::from(t.0).saturating_mul(1_000)).saturating_sub(unloaded);
-        let power = rise.saturating_mul(1_000_000) / gain_uc_per_w.max(1);
-        Some(MicroWatt(u32::try_from(power.max(0)).unwrap_or(u32::MAX)))
+        Some(rise.saturating_mul(1_000_000) / gain_uc_per_w.max(1))
     }
 }
 
@@ -141,16 +147,25 @@ impl Line {
         MilliCelsius(milli.clamp(i64::from(i32::MIN), i64::from(i32::MAX)) as i32)
     }
 
+    /// Whether the line is at `threshold` or above it, or gets there in less than `horizon_ms`:
+    /// whether [`crossing_ms`](Self::crossing_ms) gives a time, without the division.
+    pub fn reaches(&self, threshold: MilliCelsius, horizon_ms: u32) -> bool {
+        let gap = self.gap_uc(threshold);
+        gap <= 0
+            || gap.saturating_mul(1_000) < self.slope_uc_per_s.saturating_mul(i64::from(horizon_ms))
+    }
+
+    fn gap_uc(&self, threshold: MilliCelsius) -> i64 {
+        i64::from(threshold.0).saturating_mul(1_000).saturating_sub(self.level_uc)
+    }
+
     /// `t'`: ms until the line reaches `threshold`, at most `horizon_ms`; `None` if it stays
     /// below. Zero if it is there already.
     pub fn crossing_ms(&self, threshold: MilliCelsius, horizon_ms: u32) -> Option<u32> {
-        let gap = i64::from(threshold.0).saturating_mul(1_000).saturating_sub(self.level_uc);
-        if gap <= 0 {
-            return Some(0);
-        }
-        if self.slope_uc_per_s <= 0 {
+        if !self.reaches(threshold, horizon_ms) {
             return None;
         }
+        let gap = self.gap_uc(threshold).max(0);
         let ms = gap.saturating_mul(1_000) / self.slope_uc_per_s.max(1);
         u32::try_from(ms).ok().filter(|ms| *ms < horizon_ms)
     }
@@ -192,10 +207,11 @@ mod tests {
     fn sustainable_power_keeps_a_steady_temperature() {
         let mut model = additive();
         model.intercept_uc = -800_000; // cools by 0.8 - 0.42 °C in 21 s without load
-        let power = model.sustainable_power(MilliCelsius(40_000), 21_000);
-        assert_eq!(power, Some(MicroWatt(3_800_000)));
-        assert_eq!(ThermalModel::PERSISTENCE.sustainable_power(MilliCelsius(40_000), 1), None);
-        assert_eq!(additive().sustainable_power(MilliCelsius(40_000), 1), Some(MicroWatt(0)));
+        let t = MilliCelsius(40_000);
+        assert_eq!(model.sustainable_uw(t, 21_000), Some(3_800_000));
+        assert_eq!(ThermalModel::PERSISTENCE.sustainable_uw(t, 1), None);
+        // Warms by 1 °C without load.
+        assert_eq!(additive().sustainable_uw(t, 0), Some(-10_000_000));
     }
 
     #[test]

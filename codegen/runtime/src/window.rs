@@ -34,7 +34,12 @@ impl Window {
 
     /// The latest sample.
     pub fn newest(&self) -> MilliCelsius {
-        let at = (self.oldest + WINDOW - 1) % WINDOW;
+        self.ago(0)
+    }
+
+    /// The sample `seconds` before the latest; the oldest if the window is shorter.
+    pub fn ago(&self, seconds: usize) -> MilliCelsius {
+        let at = (self.oldest + WINDOW - 1 - seconds.min(WINDOW - 1)) % WINDOW;
         self.samples.get(at).copied().unwrap_or_default()
     }
 }
@@ -49,7 +54,9 @@ mod tests {
         for i in 1..=47 {
             window.push(MilliCelsius(i));
             assert_eq!(window.newest(), MilliCelsius(i));
+            assert_eq!(window.ago(5), MilliCelsius((i - 5).max(0)));
         }
+        assert_eq!(window.ago(usize::MAX), MilliCelsius(28));
         assert!(window.iter().map(|t| t.0).eq(28..=47));
     }
 }

@@ -249,7 +249,7 @@ fn temperature_wins_over_qoe() {
     c.tick(Micros(0), Some(MilliCelsius(40_900)), at(8, 8, 10));
     assert_eq!((c.choice(), c.status().qoe_given_up), (Some(8), false));
     // Soon: the fastest point that stays below, whatever its speed.
-    c.tick(Micros::from_secs(1), Some(MilliCelsius(41_700)), at(8, 8, 10));
+    c.tick(Micros::from_secs(1), Some(MilliCelsius(41_900)), at(8, 8, 10));
     assert_eq!((c.choice(), c.status().qoe_given_up), (Some(3), true));
     // Cooler again, but point 8 would not stay half a degree below: the QoE stays given up.
     c.tick(Micros::from_secs(2), Some(MilliCelsius(40_300)), at(3, 8, 10));
@@ -259,6 +259,21 @@ fn temperature_wins_over_qoe() {
     // Above it: the coolest of all.
     c.tick(Micros::from_secs(4), Some(MilliCelsius(42_500)), at(8, 8, 10));
     assert_eq!(c.choice(), Some(3));
+}
+
+#[test]
+fn a_reading_above_the_threshold_wins_over_a_model_that_expects_cooling() {
+    let tables = phone();
+    let model = ThermalModel { intercept_uc: -20_000_000, ..warming(2.0) };
+    let mut c = ThermalController::new(&tables, &model, policy(Policy::Default));
+    for s in 0..3 {
+        c.tick(Micros::from_secs(s), Some(MilliCelsius(41_950 + 10 * s as i32)), at(8, 8, 10));
+    }
+    assert_eq!(c.choice(), None, "believed");
+    for s in 3..6 {
+        c.tick(Micros::from_secs(s), Some(MilliCelsius(41_990 + 10 * s as i32)), at(8, 8, 10));
+    }
+    assert_eq!(c.choice(), Some(0), "the coolest");
 }
 
 #[test]

@@ -81,6 +81,19 @@ impl Functions {
         self.number[op as usize]
     }
 
+    /// Most functions that are active at once while an operation is computed, the one where it
+    /// stands excepted.
+    pub(crate) fn most_calls(&self, program: &Program) -> Vec<u32> {
+        let mut most = vec![0u32; program.ops.len()];
+        for (i, op) in program.ops.iter().enumerate() {
+            if let Op::If { then, otherwise, .. } = *op {
+                let below = most[then as usize].max(most[otherwise as usize]);
+                most[i] = below + u32::from(self.number[i].is_some());
+            }
+        }
+        most
+    }
+
     /// Operation of every function, in order of number.
     pub(crate) fn ops(&self) -> &[u32] {
         &self.ops

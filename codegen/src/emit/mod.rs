@@ -5,6 +5,7 @@
 
 mod body;
 mod condition;
+pub(crate) mod form;
 mod functions;
 mod literal;
 pub(crate) mod merged;

@@ -31,7 +31,7 @@ const SHAPE_FEATURES: [Feature; 16] = [
 ];
 
 /// Range in which every predictor that reads the feature was trained.
-fn ranges(lowered: &Lowered) -> Vec<(Feature, Domain)> {
+pub(crate) fn ranges(lowered: &Lowered) -> Vec<(Feature, Domain)> {
     SHAPE_FEATURES
         .iter()
         .filter_map(|&feature| {

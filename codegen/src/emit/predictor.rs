@@ -6,9 +6,10 @@ use enerinfer_artifacts::{Bundle, Feature, IntPredictor, Target};
 
 use super::body::Body;
 use super::condition::Ranked;
+use super::form::Form;
 use super::functions::Functions;
-use super::merged::{Merged, merge};
-use super::program::{Op, Program, trees};
+use super::merged::Merged;
+use super::program::{Op, Program};
 use super::rect::differences;
 use super::statements::Statements;
 use super::{GENERATED, feature_variant, literal};
@@ -22,41 +23,13 @@ fn unsigned_type(max: usize) -> &'static str {
     }
 }
 
-/// How the trees are walked.
-enum Form {
-    /// One walk for all operating points and all trees.
-    Merged(Merged),
-    /// The sum of this base and of every tree, at each operating point; at the highest for
-    /// `peak`.
-    Trees(Program, i64),
-}
-
-impl Form {
-    /// All conditions: column and threshold.
-    fn conditions(&self) -> Vec<(u16, u32)> {
-        match self {
-            Form::Trees(program, _) => program
-                .ops
-                .iter()
-                .filter_map(|op| match *op {
-                    Op::If { feature, threshold, .. } => Some((feature, threshold)),
-                    Op::Leaf(_) => None,
-                })
-                .collect(),
-            Form::Merged(merged) => {
-                merged.places.iter().flat_map(|place| place.branches.keys().copied()).collect()
-            }
-        }
-    }
-}
-
 /// Writes the file of `predictor`.
 pub(crate) fn write(
     out: &mut dyn Write,
     bundle: &Bundle,
     predictor: &IntPredictor,
 ) -> io::Result<()> {
-    let form = choose_form(bundle, predictor);
+    let form = Form::of(predictor, &bundle.clocks);
     let mut ranked: Vec<Ranked> = predictor
         .forest
         .features
@@ -71,24 +44,6 @@ pub(crate) fn write(
         thresholds.dedup();
     }
     File { bundle, predictor, form, ranked }.write(out)
-}
-
-/// One walk for all operating points, where they differ.
-fn choose_form(bundle: &Bundle, predictor: &IntPredictor) -> Form {
-    let forest = &predictor.forest;
-    let reads_clocks = forest
-        .thresholds()
-        .iter()
-        .zip(&forest.features)
-        .any(|(t, f)| f.is_clock() && !t.is_empty());
-    if predictor.target != Target::Peak
-        && reads_clocks
-        && let Some(merged) = merge(forest, &bundle.clocks)
-    {
-        return Form::Merged(merged);
-    }
-    let (program, base) = trees(forest);
-    Form::Trees(program, base)
 }
 
 struct File<'a> {

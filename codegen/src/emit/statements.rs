@@ -84,6 +84,31 @@ impl Statements {
         (additions.count() as u64, comparisons.count() as u64)
     }
 
+    /// Most functions that are active at once.
+    pub(crate) fn most_calls(&self) -> u32 {
+        let values = self.value_functions.most_calls(&self.values);
+        let mut functions = Vec::with_capacity(self.functions.len());
+        for statements in &self.functions {
+            let below = self.calls(statements, &functions, &values);
+            functions.push(1 + below);
+        }
+        functions.last().copied().unwrap_or(0)
+    }
+
+    fn calls(&self, statements: &[Statement], functions: &[u32], values: &[u32]) -> u32 {
+        let of = |statement: &Statement| match *statement {
+            Statement::Add(..) => 0,
+            Statement::AddValue(_, op) => values[op as usize],
+            Statement::Call(function) => functions[function as usize],
+            // Nested at most `MAX_NESTING` deep.
+            Statement::If(_, sides) => {
+                let [l, r] = sides.map(|side| self.calls(self.side(side), functions, values));
+                l.max(r)
+            }
+        };
+        statements.iter().map(of).max().unwrap_or(0)
+    }
+
     /// Writes all functions.
     pub(crate) fn write(&self, out: &mut dyn Write, ranked: &[Ranked]) -> io::Result<()> {
         let (program, functions) = (&self.values, &self.value_functions);

@@ -5,11 +5,15 @@
 
 use std::collections::HashMap;
 
-use enerinfer_artifacts::Forest;
+use enerinfer_artifacts::{Feature, Forest};
 
-use super::{Foreign, ImportError, add_tree, features, threshold};
+use super::{Foreign, ImportError, add_tree, features, is_device_value, threshold, without_mark};
 
 const FORMAT: &str = "LightGBM model";
+
+/// Objectives whose prediction is the sum of the trees itself.
+const PLAIN_OBJECTIVES: [&str; 6] =
+    ["regression", "regression_l1", "huber", "fair", "quantile", "mape"];
 
 /// Bits of `decision_type`.
 const CATEGORICAL: u32 = 1;
@@ -100,8 +104,10 @@ impl Section<'_> {
 pub fn from_lightgbm(text: &str) -> Result<Forest<f64>, ImportError> {
     let mut sections: Vec<Section<'_>> = Vec::new();
     let mut header: HashMap<&str, &str> = HashMap::new();
-    for line in text.lines() {
+    let mut complete = false;
+    for line in without_mark(text).lines() {
         if line.trim() == "end of trees" {
+            complete = true;
             break;
         }
         let (key, value) = line.split_once('=').unwrap_or((line.trim(), ""));
@@ -113,6 +119,10 @@ pub fn from_lightgbm(text: &str) -> Result<Forest<f64>, ImportError> {
             header.insert(key, value);
         }
     }
+    if !complete || sections.is_empty() {
+        let what = if complete { "there is no tree" } else { "the line `end of trees` is missing" };
+        return Err(format_error(format!("{what}: the file was cut, or is no text model")));
+    }
     let names = header
         .get("feature_names")
         .ok_or_else(|| format_error("the line `feature_names` is missing".to_owned()))?;
@@ -122,15 +132,22 @@ pub fn from_lightgbm(text: &str) -> Result<Forest<f64>, ImportError> {
             "{per_iteration} trees per iteration: a classifier; a regression is needed"
         )));
     }
-    if let Some(objective) = header.get("objective")
-        && ["poisson", "gamma", "tweedie", "sqrt"].iter().any(|o| objective.contains(o))
-    {
-        return Err(format_error(format!(
-            "objective `{}` transforms the sum of the trees: train with `regression`",
-            objective.trim()
-        )));
+    // A custom objective leaves no line; what it makes of the sum is its author's business.
+    if let Some(objective) = header.get("objective") {
+        let mut words = objective.split_whitespace();
+        let plain = words.next().is_some_and(|name| PLAIN_OBJECTIVES.contains(&name));
+        if !plain || words.any(|word| word == "sqrt") {
+            return Err(format_error(format!(
+                "objective `{}` transforms the sum of the trees, or is no regression: train with \
+                 `regression`",
+                objective.trim()
+            )));
+        }
     }
     let mut forest = Forest::constant(features(names.split_whitespace())?, 0.0);
+    if let Some(infos) = header.get("feature_infos") {
+        check_ranges(&forest.features, infos)?;
+    }
     let share = if header.contains_key("average_output") { sections.len() as f64 } else { 1.0 };
     for section in &sections {
         let nodes = section.nodes(share, forest.features.len())?;
@@ -138,6 +155,26 @@ pub fn from_lightgbm(text: &str) -> Result<Forest<f64>, ImportError> {
     }
     forest.validate()?;
     Ok(forest)
+}
+
+/// Refuses features that were trained on other numbers than the device has: LightGBM keeps the
+/// range of each as `[min:max]`, or `none` if nothing splits on it.
+fn check_ranges(features: &[Feature], infos: &str) -> Result<(), ImportError> {
+    for (feature, info) in features.iter().zip(infos.split_whitespace()) {
+        let Some(range) = info.strip_prefix('[').and_then(|info| info.strip_suffix(']')) else {
+            continue;
+        };
+        for end in range.split(':') {
+            if !end.parse().is_ok_and(is_device_value) {
+                return Err(format_error(format!(
+                    "`{}` was trained on values such as {end}; the device has whole numbers below \
+                     2^32 in the schema's unit: train on those",
+                    feature.name()
+                )));
+            }
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -13,6 +13,8 @@ pub use lightgbm::from_lightgbm;
 pub use sklearn::from_sklearn;
 pub use spec::import_bundle;
 
+use std::path::PathBuf;
+
 use enerinfer_artifacts::{Feature, Forest, Node};
 
 /// Why a foreign forest cannot be imported.
@@ -38,12 +40,20 @@ pub enum ImportError {
         reason: String,
     },
     /// A feature name is not one of the schema's.
-    #[error("unknown feature `{name}`; the features are {known}")]
+    #[error("unknown feature `{}`; the features are {known}", name.escape_debug())]
     Feature {
         /// The name.
         name: String,
         /// The schema's names.
         known: String,
+    },
+    /// A file that the import names cannot be used.
+    #[error("{}: {reason}", path.display())]
+    File {
+        /// The file.
+        path: PathBuf,
+        /// Why not; part of the message, hence no `source()`, which would repeat it.
+        reason: Box<ImportError>,
     },
     /// The imported forest breaks a rule of the schema.
     #[error(transparent)]
@@ -96,28 +106,45 @@ fn threshold(goes_left: impl Fn(u32) -> bool) -> Threshold {
     Threshold::At(left)
 }
 
+/// Whether the device can have a feature of this value.
+fn is_device_value(value: f64) -> bool {
+    value.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(&value)
+}
+
+const MISSING: &str = "a child with this index does not exist: the dump was cut";
+
+/// The text without a byte order mark, which editors of some systems put in front.
+fn without_mark(text: &str) -> &str {
+    text.strip_prefix('\u{feff}').unwrap_or(text)
+}
+
 /// Adds a tree to the pool, children before parents. Every node must be reached at most once.
 fn add_tree(forest: &mut Forest<f64>, tree: usize, nodes: &[Foreign]) -> Result<(), ImportError> {
     let unsupported =
         |node, reason: &str| ImportError::Unsupported { tree, node, reason: reason.to_owned() };
+    if nodes.is_empty() {
+        return Err(unsupported(0, "the tree has no node"));
+    }
     let mut placed: Vec<Option<u32>> = vec![None; nodes.len()];
     let mut opened = vec![false; nodes.len()];
+    // The root is nobody's child.
+    let mut reached = vec![false; nodes.len()];
+    reached[0] = true;
     // A stack of its own: foreign trees may be thousands of levels deep.
     let mut stack = vec![0usize];
     while let Some(&at) = stack.last() {
-        let node = nodes.get(at).ok_or_else(|| {
-            unsupported(at, "a child with this index does not exist: the dump was cut")
-        })?;
-        let place = match node {
+        let place = match &nodes[at] {
             Foreign::Leaf(value) if value.is_finite() => Node::Leaf(*value),
             Foreign::Leaf(_) => return Err(unsupported(at, "the leaf's value is not finite")),
             Foreign::Split { feature, threshold, left, right } => {
                 if !std::mem::replace(&mut opened[at], true) {
                     for child in [*right, *left] {
-                        if placed.get(child).is_some_and(Option::is_some)
-                            || opened.get(child) == Some(&true)
-                        {
-                            return Err(unsupported(child, "it is reached twice: not a tree"));
+                        match reached.get_mut(child) {
+                            Some(reached) if *reached => {
+                                return Err(unsupported(child, "it is reached twice: not a tree"));
+                            }
+                            Some(reached) => *reached = true,
+                            None => return Err(unsupported(child, MISSING)),
                         }
                         stack.push(child);
                     }
@@ -134,7 +161,8 @@ fn add_tree(forest: &mut Forest<f64>, tree: usize, nodes: &[Foreign]) -> Result<
                             continue;
                         }
                     },
-                    _ => return Err(unsupported(at, "its children contain it: not a tree")),
+                    // Children are placed before their parent is looked at again.
+                    _ => return Err(unsupported(at, MISSING)),
                 }
             }
         };
@@ -145,8 +173,7 @@ fn add_tree(forest: &mut Forest<f64>, tree: usize, nodes: &[Foreign]) -> Result<
             return Err(unsupported(at, "the forest is larger than any that can be compiled"));
         }
     }
-    let root = placed.first().copied().flatten();
-    forest.roots.push(root.ok_or_else(|| unsupported(0, "the tree has no node"))?);
+    forest.roots.extend(placed[0]);
     Ok(())
 }
 

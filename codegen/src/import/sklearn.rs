@@ -8,11 +8,15 @@
 //!
 //! The arrays are those of `tree_`; a left child of −1 marks a leaf. The prediction is the mean of
 //! the trees. scikit-learn rounds inputs to `f32` and compares them to an `f64` threshold.
+//!
+//! A feature whose thresholds, three or more, all fall between two neighbouring whole numbers was
+//! hardly trained on whole numbers (but on GHz, or scaled), and is refused, unless the dump says
+//! `"whole_numbers": true`, as the exporter does when it was given the rows.
 
-use enerinfer_artifacts::Forest;
+use enerinfer_artifacts::{Feature, Forest};
 use serde::Deserialize;
 
-use super::{Foreign, ImportError, add_tree, features, threshold};
+use super::{Foreign, ImportError, add_tree, features, threshold, without_mark};
 
 const FORMAT: &str = "enerinfer-sklearn-forest";
 
@@ -22,6 +26,9 @@ struct Dump {
     version: u32,
     features: Vec<String>,
     trees: Vec<Tree>,
+    /// Whether the exporter has seen that the rows are whole numbers.
+    #[serde(default)]
+    whole_numbers: bool,
 }
 
 #[derive(Deserialize)]
@@ -37,7 +44,7 @@ struct Tree {
 /// Reads the dump of a `RandomForestRegressor` or `ExtraTreesRegressor`.
 pub fn from_sklearn(json: &str) -> Result<Forest<f64>, ImportError> {
     let format = |reason: String| ImportError::Format { format: FORMAT, reason };
-    let dump: Dump = serde_json::from_str(json).map_err(|e| format(e.to_string()))?;
+    let dump: Dump = serde_json::from_str(without_mark(json)).map_err(|e| format(e.to_string()))?;
     if dump.format != FORMAT || dump.version != 1 {
         return Err(format(format!(
             "format `{}` version {}; `{FORMAT}` version 1 is read",
@@ -46,6 +53,12 @@ pub fn from_sklearn(json: &str) -> Result<Forest<f64>, ImportError> {
     }
     let features = features(dump.features.iter().map(String::as_str))?;
     let mut forest = Forest::constant(features, 0.0);
+    if dump.trees.is_empty() {
+        return Err(format("the forest has no tree: was it fitted?".to_owned()));
+    }
+    if !dump.whole_numbers {
+        check_not_collapsed(&dump, &forest.features)?;
+    }
     let share = dump.trees.len() as f64;
     for (t, tree) in dump.trees.iter().enumerate() {
         let count = tree.feature.len();
@@ -61,6 +74,33 @@ pub fn from_sklearn(json: &str) -> Result<Forest<f64>, ImportError> {
     Ok(forest)
 }
 
+/// Refuses features that whole numbers divide in one way only, although training found several.
+fn check_not_collapsed(dump: &Dump, features: &[Feature]) -> Result<(), ImportError> {
+    for (column, feature) in features.iter().enumerate() {
+        let mut thresholds: Vec<f64> = Vec::new();
+        for tree in &dump.trees {
+            let splits = tree.feature.iter().zip(&tree.left).zip(&tree.threshold);
+            let own = splits.filter(|((f, left), _)| **f == column as i64 && **left != -1);
+            thresholds.extend(own.filter_map(|(_, threshold)| *threshold));
+        }
+        thresholds.sort_by(f64::total_cmp);
+        thresholds.dedup();
+        let [lowest, .., highest] = thresholds[..] else { continue };
+        if thresholds.len() >= 3 && lowest.floor() == highest.floor() {
+            return Err(ImportError::Format {
+                format: FORMAT,
+                reason: format!(
+                    "`{}` is split at {} places from {lowest} to {highest}, which are one for whole \
+                     numbers: train in the schema's unit, or export with rows= if it was",
+                    feature.name(),
+                    thresholds.len()
+                ),
+            });
+        }
+    }
+    Ok(())
+}
+
 fn node(
     tree: &Tree,
     t: usize,
@@ -71,6 +111,9 @@ fn node(
     let unsupported =
         |reason: &str| ImportError::Unsupported { tree: t, node: n, reason: reason.to_owned() };
     if tree.left[n] == -1 {
+        if tree.right[n] != -1 {
+            return Err(unsupported("it has a right child but no left one"));
+        }
         let value = tree.value[n].ok_or_else(|| unsupported("the leaf's value is not finite"))?;
         return Ok(Foreign::Leaf(value / share));
     }

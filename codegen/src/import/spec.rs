@@ -21,7 +21,7 @@ use enerinfer_artifacts::{
 };
 use serde::Deserialize;
 
-use super::{ImportError, from_lightgbm, from_sklearn};
+use super::{ImportError, from_lightgbm, from_sklearn, without_mark};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -49,26 +49,40 @@ enum Format {
 }
 
 /// Reads the JSON file and the forests that it names.
-pub fn import_bundle(path: &Path) -> Result<Bundle, ImportError> {
+pub fn import_bundle(spec_path: &Path) -> Result<Bundle, ImportError> {
     let read = |path: &Path| {
         std::fs::read_to_string(path).map_err(|e| enerinfer_artifacts::Error::io(path, e))
     };
-    let text = read(path)?;
-    let spec: Spec = serde_json::from_str(&text).map_err(|e| ImportError::Format {
-        format: "forest import",
-        reason: format!("{}: {e}", path.display()),
-    })?;
-    let folder = path.parent().unwrap_or(Path::new("."));
+    let text = read(spec_path)?;
+    let spec: Spec =
+        serde_json::from_str(without_mark(&text)).map_err(|e| ImportError::Format {
+            format: "forest import",
+            reason: format!("{}: {e}", spec_path.display()),
+        })?;
+    let folder = spec_path.parent().unwrap_or(Path::new("."));
     // What the predictors were made from, as far as it is known here.
     let mut sources = text.clone();
     let mut predictors = Vec::with_capacity(spec.predictors.len());
     for p in spec.predictors {
-        let text = read(&folder.join(&p.file))?;
+        let path = folder.join(&p.file);
+        let text = read(&path)?;
         let forest = match p.format {
-            Format::Sklearn => from_sklearn(&text)?,
-            Format::Lightgbm => from_lightgbm(&text)?,
+            Format::Sklearn => from_sklearn(&text),
+            Format::Lightgbm => from_lightgbm(&text),
         };
+        let forest = forest.map_err(|e| ImportError::File { path, reason: Box::new(e) })?;
         sources.push_str(&digest(text.as_bytes()));
+        let reads = |name: &String| forest.features.iter().any(|f| f.name() == name);
+        if let Some(name) = p.domain.keys().find(|name| !reads(name)) {
+            return Err(ImportError::Format {
+                format: "forest import",
+                reason: format!(
+                    "{}: `domain` of `{}` has `{name}`, which is no feature of its forest",
+                    spec_path.display(),
+                    p.target.name()
+                ),
+            });
+        }
         let domain = forest
             .features
             .iter()

@@ -105,7 +105,7 @@ fn read_manifest(dir: &Path) -> Result<Manifest, CodegenError> {
 }
 
 /// Everything below a folder that is not a folder, in order of path; cargo's `target/` excepted.
-fn files_below(dir: &Path) -> Result<Vec<PathBuf>, CodegenError> {
+pub(super) fn files_below(dir: &Path) -> Result<Vec<PathBuf>, CodegenError> {
     let built = starts_with(&dir.join(CACHE_TAG), CACHE_TAG_HEAD)?;
     let mut files = Vec::new();
     let mut folders = vec![dir.to_owned()];

@@ -2,27 +2,30 @@
 
 mod capi;
 mod destination;
+mod packed;
 mod readme;
 mod runtime_core;
 mod sink;
+mod stack;
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use enerinfer_artifacts::{Bundle, Target};
+use enerinfer_artifacts::{Bundle, ClockTables, Forest, Node, Target};
 use serde::Serialize;
 
 use crate::emit;
 use crate::passes::estimate_size::estimate_bytes;
-use crate::{CodegenError, Lowered, Optimise, Options, lower};
+use crate::{CodegenError, Comparisons, Lowered, Optimise, Options, lower};
 use sink::{Folder, Memory, Sink};
 
 pub use capi::generate_capi_to;
 pub use destination::check_destination;
+pub use packed::size_warning;
 pub use sink::MANIFEST;
 
 /// Size of one compiled predictor.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PredictorSize {
     /// Target of the predictor.
     pub target: &'static str,
@@ -30,12 +33,18 @@ pub struct PredictorSize {
     pub trees: u32,
     /// Nodes after the passes.
     pub nodes: u32,
-    /// Leaves after the passes.
+    /// Leaves after the passes, shared ones counted once.
     pub leaves: u32,
-    /// Longest path in splits: comparisons per tree in the worst case.
+    /// Leaves after the passes, counted in every tree in which they stand.
+    pub tree_leaves: u64,
+    /// Longest path in splits.
     pub depth: u32,
+    /// Comparisons in the worst case.
+    pub comparisons: Comparisons,
     /// Estimated flash on thumbv7em, bytes.
     pub est_bytes: u64,
+    /// Largest difference from the bundle's predictor by all passes, in tok/s, W or 1.
+    pub error_bound: f64,
 }
 
 /// A generated crate in memory; for large forests use [`generate_to`].
@@ -63,7 +72,7 @@ pub fn generate(bundle: &Bundle, options: &Options) -> Result<GeneratedCrate, Co
     let lowered = lower(bundle, options)?;
     let mut sink = Memory::default();
     emit_crate(bundle, &lowered, &mut sink)?;
-    Ok(GeneratedCrate { files: sink.into_files(), sizes: sizes(&lowered) })
+    Ok(GeneratedCrate { files: sink.into_files(), sizes: sizes(&lowered, &bundle.clocks) })
 }
 
 /// Compiles a bundle into a folder; memory does not grow with the source that is written.
@@ -84,8 +93,8 @@ pub fn generate_to(
     Ok(lowered)
 }
 
-/// Sizes of the lowered predictors.
-pub fn sizes(lowered: &Lowered) -> Vec<PredictorSize> {
+/// Sizes of the lowered predictors, on a platform with these clocks.
+pub fn sizes(lowered: &Lowered, clocks: &ClockTables) -> Vec<PredictorSize> {
     lowered
         .predictors
         .iter()
@@ -96,11 +105,33 @@ pub fn sizes(lowered: &Lowered) -> Vec<PredictorSize> {
                 trees: stats.trees,
                 nodes: stats.nodes,
                 leaves: stats.leaves,
+                tree_leaves: tree_leaves(&p.forest),
                 depth: stats.depth,
+                comparisons: Comparisons::of(p, clocks),
                 est_bytes: estimate_bytes(&p.forest),
+                error_bound: lowered
+                    .steps
+                    .iter()
+                    .filter(|step| step.target == p.target.name())
+                    .map(|step| step.error_bound)
+                    .sum(),
             }
         })
         .collect()
+}
+
+/// Leaves of all trees, as if no subtree were shared.
+fn tree_leaves(forest: &Forest<i64>) -> u64 {
+    let mut leaves: Vec<u64> = Vec::with_capacity(forest.nodes.len());
+    for node in &forest.nodes {
+        leaves.push(match *node {
+            Node::Leaf(_) => 1,
+            Node::Split { left, right, .. } => {
+                leaves[left as usize].saturating_add(leaves[right as usize])
+            }
+        });
+    }
+    forest.roots.iter().map(|&root| leaves[root as usize]).fold(0, u64::saturating_add)
 }
 
 /// `MANIFEST.json`.
@@ -112,14 +143,15 @@ struct Manifest<'a> {
     model_digest: &'a str,
     data_digest: &'a str,
     predictors: Vec<PredictorSize>,
+    est_stack_bytes: u64,
     /// BLAKE3 of every other file.
     files: BTreeMap<String, String>,
 }
 
 fn emit_crate(bundle: &Bundle, lowered: &Lowered, sink: &mut dyn Sink) -> Result<(), CodegenError> {
     let digest = bundle.digest()?;
+    sink.text("Cargo.toml", &cargo_toml(&digest, lowered.optimise))?;
     for (path, text) in [
-        ("Cargo.toml", manifest_of_cargo(lowered.optimise).as_str()),
         ("rustfmt.toml", include_str!("skeleton/rustfmt.toml")),
         ("CHANGELOG.md", include_str!("skeleton/CHANGELOG.md")),
         ("examples/choose.rs", include_str!("skeleton/choose.rs")),
@@ -141,7 +173,8 @@ fn emit_crate(bundle: &Bundle, lowered: &Lowered, sink: &mut dyn Sink) -> Result
         schema_version: emit::model::SCHEMA_VERSION,
         model_digest: &digest,
         data_digest: &bundle.provenance.data_digest,
-        predictors: sizes(lowered),
+        predictors: sizes(lowered, &bundle.clocks),
+        est_stack_bytes: stack::estimate_stack_bytes(lowered, &bundle.clocks),
         files: sink.digests().clone(),
     };
     sink.file(MANIFEST, &mut |out| {
@@ -150,13 +183,18 @@ fn emit_crate(bundle: &Bundle, lowered: &Lowered, sink: &mut dyn Sink) -> Result
     })
 }
 
-/// `Cargo.toml`. Its profile holds where the crate is built alone; a firmware's own decides.
-fn manifest_of_cargo(optimise: Optimise) -> String {
+/// The version is that of the schema. The model follows as build metadata, which versions do not
+/// compare, so that crates of several models can stand in one program. The profile holds where the
+/// crate is built alone; a firmware's own decides.
+fn cargo_toml(model_digest: &str, optimise: Optimise) -> String {
+    let version = format!("0.{}.0+model.{:.8}", emit::model::SCHEMA_VERSION, model_digest);
     let profile = match optimise {
         Optimise::Size => "\"z\" # measured smaller than \"s\" on thumbv7em and x86-64",
         Optimise::Speed => "3",
     };
-    include_str!("skeleton/Cargo.toml.in").replace("OPT_LEVEL", profile)
+    include_str!("skeleton/Cargo.toml.in")
+        .replace("@VERSION@", &version)
+        .replace("@OPT_LEVEL@", profile)
 }
 
 /// Writes `src/model/`.

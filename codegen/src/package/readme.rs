@@ -2,10 +2,12 @@
 
 use std::io::{self, Write};
 
-use enerinfer_artifacts::{Bundle, Target};
+use enerinfer_artifacts::{Bundle, Domain, Target};
 
+use super::stack::estimate_stack_bytes;
 use super::{is_simulated, sizes, skipped};
-use crate::Lowered;
+use crate::emit::model::ranges;
+use crate::{Comparisons, Lowered};
 
 /// `examples/control.rs`, which the README shows.
 pub(super) const CONTROL_EXAMPLE: &str = include_str!("skeleton/control.rs");
@@ -20,16 +22,25 @@ pub(crate) fn write(
     introduction(out, bundle, lowered)?;
     writeln!(out, "```rust\n{}```\n", example())?;
     numbers(out, bundle, lowered)?;
+    valid_ranges(out, lowered)?;
     controllers(out, bundle, lowered)?;
     if !bundle.accuracy.is_empty() {
         accuracy(out, bundle, lowered)?;
     }
-    size(out, bundle, lowered)?;
+    cost(out, bundle, lowered)?;
     writeln!(out, "## Trust\n")?;
     writeln!(
         out,
         "`cargo test` repeats the compiler's own predictions bit for bit (`tests/vectors.rs`). \
          `MANIFEST.json` lists a BLAKE3 digest of every file. Model digest: `{digest}`.\n"
+    )?;
+    writeln!(
+        out,
+        "## Upgrading\n\nThe version is 0.`model::SCHEMA_VERSION`.0, with the model as build \
+         metadata. A crate regenerated with the same schema version has the same API and units: \
+         replace the folder. Its predictions differ as `model::MODEL_DIGEST` does; tables that \
+         were stored belong to the digest they were made with. A higher schema version may break \
+         code: `CHANGELOG.md` says how to change it.\n"
     )?;
     regenerate(out, bundle, lowered)?;
     writeln!(
@@ -80,12 +91,7 @@ fn numbers(out: &mut dyn Write, bundle: &Bundle, lowered: &Lowered) -> io::Resul
     }
     writeln!(out, "- Trained on: {}.", plain(&p.source))?;
     writeln!(out, "- Accelerator clocks: {}.", mhz(&bundle.clocks.accel_khz))?;
-    writeln!(out, "- Memory clocks: {}.", mhz(&bundle.clocks.mem_khz))?;
-    writeln!(
-        out,
-        "- `Prediction::coverage` says when a shape lies outside the training data; the answer is \
-         then that of the nearest edge.\n"
-    )
+    writeln!(out, "- Memory clocks: {}.\n", mhz(&bundle.clocks.mem_khz))
 }
 
 fn controllers(out: &mut dyn Write, bundle: &Bundle, lowered: &Lowered) -> io::Result<()> {
@@ -131,29 +137,62 @@ fn accuracy(out: &mut dyn Write, bundle: &Bundle, lowered: &Lowered) -> io::Resu
     }
     writeln!(out)?;
     if lowered.pruning.is_some() {
-        writeln!(out, "These errors are from before trees were pruned; see Size.\n")?;
+        writeln!(out, "These errors are from before trees were pruned; see Cost.\n")?;
     }
     Ok(())
 }
 
-fn size(out: &mut dyn Write, bundle: &Bundle, lowered: &Lowered) -> io::Result<()> {
-    writeln!(out, "## Size\n")?;
+/// What a shape may be, by the training data.
+fn valid_ranges(out: &mut dyn Write, lowered: &Lowered) -> io::Result<()> {
+    writeln!(out, "## Valid ranges\n")?;
     writeln!(
         out,
-        "Estimated for thumbv7em with `opt-level = \"z\"`; comparisons are the worst case of one prediction.\n"
+        "A shape outside is answered with the nearest edge, and flagged: `Prediction::coverage` is \
+         then `Coverage::Extrapolated {{ feature }}`, which names the first feature outside.\n"
     )?;
-    writeln!(out, "| predictor | trees | leaves | comparisons | flash |\n|---|---|---|---|---|")?;
-    for s in sizes(lowered) {
+    writeln!(out, "| feature | from | to |\n|---|---|---|")?;
+    for (feature, Domain { min, max }) in ranges(lowered) {
+        match (min, max) {
+            // Imported without a domain.
+            (0, u32::MAX) => writeln!(out, "| `{}` | not known | not known |", feature.name())?,
+            _ => writeln!(out, "| `{}` | {min} | {max} |", feature.name())?,
+        }
+    }
+    writeln!(out)
+}
+
+fn cost(out: &mut dyn Write, bundle: &Bundle, lowered: &Lowered) -> io::Result<()> {
+    writeln!(out, "## Cost\n")?;
+    writeln!(
+        out,
+        "Flash is an estimate for thumbv7em with `opt-level = \"z\"`. Comparisons are computed from \
+         the trees: no shape takes more than these to look up ranks, then in the trees.\n"
+    )?;
+    writeln!(
+        out,
+        "| predictor | trees | leaves | look-up | in trees | flash (estimate) |\n\
+         |---|---|---|---|---|---|"
+    )?;
+    for s in sizes(lowered, &bundle.clocks) {
+        let Comparisons { lookup, in_trees } = s.comparisons;
         writeln!(
             out,
-            "| {} | {} | {} | {} | {:.1} KiB |",
+            "| {} | {} | {} | {lookup} | {in_trees} | {:.1} KiB |",
             s.target,
             s.trees,
-            s.leaves,
-            u64::from(s.trees) * u64::from(s.depth),
+            s.tree_leaves,
             s.est_bytes as f64 / 1024.0
         )?;
     }
+    let points = bundle.clocks.len();
+    writeln!(
+        out,
+        "\nStack from a shape to a choice: about {} bytes (estimate). Tables take {} bytes, a front \
+         {} bytes, in the caller's memory; nothing is allocated, and no RAM is static.",
+        estimate_stack_bytes(lowered, &bundle.clocks),
+        12 * points,
+        12 * points + 8
+    )?;
     if let Some(pruning) = &lowered.pruning {
         writeln!(out, "\n{pruning}.")?;
     }

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::fs;
 use std::path::Path;
 
-use enerinfer_artifacts::{Bundle, Feature, IntPredictor, Target};
+use enerinfer_artifacts::{Bundle, Feature, IntPredictor, Node, Target};
 use enerinfer_codegen::{Lowered, Options, generate_to};
 use rand::{RngExt as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -64,8 +64,45 @@ mod rows {
 }
 "#;
 
+/// Most rows that visit leaves; of larger forests every n-th leaf is visited.
+const MAX_LEAF_ROWS: usize = 4000;
+
+/// A row for every leaf of every tree that some row reaches, as far as that tree is concerned.
+fn leaf_rows(predictor: &IntPredictor, random: &mut dyn FnMut() -> Vec<u32>) -> Vec<Vec<u32>> {
+    let forest = &predictor.forest;
+    let mut rows = Vec::new();
+    for &root in &forest.roots {
+        // Each feature lies in a range, both ends included.
+        let mut stack = vec![(root, vec![(0u32, u32::MAX); forest.features.len()])];
+        while let Some((node, ranges)) = stack.pop() {
+            let Node::Split { feature, threshold, left, right } = forest.nodes[node as usize]
+            else {
+                // Inside its range a feature stays near other trees' thresholds.
+                let row = random();
+                let row = row.iter().zip(&ranges).map(|(v, &(min, max))| (*v).clamp(min, max));
+                rows.push(row.collect());
+                continue;
+            };
+            let column = usize::from(feature);
+            let (min, max) = ranges[column];
+            if min <= threshold {
+                let mut below = ranges.clone();
+                below[column] = (min, max.min(threshold));
+                stack.push((left, below));
+            }
+            if max > threshold {
+                let mut above = ranges;
+                above[column] = (min.max(threshold + 1), max);
+                stack.push((right, above));
+            }
+        }
+    }
+    let step = rows.len().div_ceil(MAX_LEAF_ROWS).max(1);
+    rows.into_iter().step_by(step).collect()
+}
+
 /// Lines `values of the fields : expected device values`: every threshold of every feature and
-/// both neighbours on two random rows, extremes, and random rows.
+/// both neighbours, every leaf of every tree, extremes, and random rows.
 fn rows(bundle: &Bundle, predictor: &IntPredictor, fields: &[&str]) -> String {
     let forest = &predictor.forest;
     let thresholds = forest.thresholds();
@@ -97,6 +134,7 @@ fn rows(bundle: &Bundle, predictor: &IntPredictor, fields: &[&str]) -> String {
     for value in [0, 1, u32::MAX - 1, u32::MAX] {
         rows.push(vec![value; forest.features.len()]);
     }
+    rows.extend(leaf_rows(predictor, &mut || random(&mut rng)));
     rows.extend((0..1000).map(|_| random(&mut rng)));
 
     let mut text = String::new();

@@ -68,6 +68,14 @@ pub fn platform_file(platform: &str) -> Result<&'static str, DeviceError> {
     builtin::text(platform)
 }
 
+/// How many parameters of a built-in platform are fitted.
+///
+/// # Errors
+/// The platform is unknown or has no recipe.
+pub fn free_parameters(platform: &str) -> Result<usize, DeviceError> {
+    Ok(recipe::bounds(platform)?.len())
+}
+
 /// Fits the parameters of a built-in platform.
 ///
 /// # Errors

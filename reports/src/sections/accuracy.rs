@@ -2,7 +2,7 @@
 
 use enerinfer_artifacts::record::Record;
 
-use crate::document::{Cell, Part, Section, Table, Tile};
+use crate::document::{Cell, Part, Section, Table, Tile, heads};
 use crate::metric::Metric;
 use crate::text;
 
@@ -59,7 +59,7 @@ pub(super) fn section(record: &Record) -> Section {
     let targets = Table {
         id: "accuracy".to_owned(),
         caption: "Chosen predictor per target".to_owned(),
-        columns: vec![
+        columns: heads([
             "Target",
             "Family",
             "CV MAPE, %",
@@ -71,7 +71,7 @@ pub(super) fn section(record: &Record) -> Section {
             "Leaves",
             "Depth",
             "Inputs",
-        ],
+        ]),
         rows: record
             .targets
             .iter()
@@ -97,7 +97,7 @@ pub(super) fn section(record: &Record) -> Section {
     let combined = Table {
         id: "combined".to_owned(),
         caption: "Composed predictions on held-out models, all operating points".to_owned(),
-        columns: vec!["Prediction", "MAPE, %"],
+        columns: heads(["Prediction", "MAPE, %"]),
         rows: [
             ("throughput = peak · scale", Some(c.throughput_mape_percent)),
             ("power", c.power_mape_percent),
@@ -110,8 +110,8 @@ pub(super) fn section(record: &Record) -> Section {
         .collect(),
     };
     Section {
-        id: "accuracy",
-        title: "Accuracy",
+        id: "accuracy".into(),
+        title: "Accuracy".into(),
         lead: "Cross-validated and held-out errors should be close; a held-out error far above \
                means that the held-out models are unlike those trained on."
             .to_owned(),

@@ -2,7 +2,7 @@
 
 use enerinfer_artifacts::record::{Record, ScatterPoint};
 
-use crate::document::{Cell, Figure, Part, Section, Table};
+use crate::document::{Cell, Figure, Part, Section, Table, heads};
 use crate::stats::{Pair, mape_percent};
 use crate::svg::HeatMap;
 use crate::text::mhz;
@@ -18,8 +18,8 @@ pub(super) fn section(record: &Record) -> Option<Section> {
     .flatten()
     .collect();
     (!figures.is_empty()).then(|| Section {
-        id: "by-point",
-        title: "Error by operating point",
+        id: "by-point".into(),
+        title: "Error by operating point".into(),
         lead: "Darker cells are predicted worse; a dark row or column is a clock level that the \
                predictors have not understood."
             .to_owned(),
@@ -61,7 +61,7 @@ fn figure(
     let table = Table {
         id: format!("point_error_{id}"),
         caption: format!("{name} error per operating point"),
-        columns: vec!["Memory, MHz", "Accelerator, MHz", "MAPE, %"],
+        columns: heads(["Memory, MHz", "Accelerator, MHz", "MAPE, %"]),
         rows: rows.collect(),
     };
     let picture = HeatMap {

@@ -2,7 +2,7 @@
 
 use enerinfer_artifacts::record::Record;
 
-use crate::document::{Cell, Figure, Part, Section, Table};
+use crate::document::{Cell, Figure, Part, Section, Table, heads};
 use crate::metric::mape_by_model;
 use crate::stats::{Pair, extent};
 use crate::svg::{Legend, Mark, Plot, Scale};
@@ -46,7 +46,7 @@ pub(super) fn section(record: &Record) -> Option<Section> {
     let table = Table {
         id: "shape_error".to_owned(),
         caption: "Error per held-out model and its shape".to_owned(),
-        columns: vec![
+        columns: heads([
             "Model",
             "Parameters, M",
             "Layers",
@@ -58,7 +58,7 @@ pub(super) fn section(record: &Record) -> Option<Section> {
             "Experts",
             "Throughput MAPE, %",
             "Power MAPE, %",
-        ],
+        ]),
         rows: shapes
             .iter()
             .map(|s| {
@@ -80,8 +80,8 @@ pub(super) fn section(record: &Record) -> Option<Section> {
             .collect(),
     };
     Some(Section {
-        id: "by-shape",
-        title: "Error by model size",
+        id: "by-shape".into(),
+        title: "Error by model size".into(),
         lead: "Each mark is one held-out model; marks that rise to one side show sizes that the \
                training data cover too thinly."
             .to_owned(),

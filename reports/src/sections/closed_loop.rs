@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use enerinfer_artifacts::record::{ClosedLoopRun, Record};
 
-use crate::document::{Cell, Figure, Part, Section, Table};
+use crate::document::{Cell, Figure, Part, Section, Table, heads};
 use crate::svg::{Row, draw_rows};
 use crate::text::number;
 
@@ -49,8 +49,8 @@ pub(super) fn section(record: &Record) -> Option<Section> {
         parts.push(Part::Table(table("closed_loop".to_owned(), "All sessions", &all)));
     }
     Some(Section {
-        id: "closed-loop",
-        title: "Closed-loop runs",
+        id: "closed-loop".into(),
+        title: "Closed-loop runs".into(),
         lead: "Whole sessions with a controller in charge: longer bars do more with the same \
                energy, and count only where the QoE was met."
             .to_owned(),
@@ -73,7 +73,7 @@ fn table(id: String, caption: &str, runs: &[&ClosedLoopRun]) -> Table {
     Table {
         id,
         caption: caption.to_owned(),
-        columns: vec![
+        columns: heads([
             "Model",
             "QoE, tok/s",
             "Policy",
@@ -83,7 +83,7 @@ fn table(id: String, caption: &str, runs: &[&ClosedLoopRun]) -> Table {
             "Efficiency, tok/J",
             "QoE met, % of windows",
             "Highest shell temperature, °C",
-        ],
+        ]),
         rows: runs
             .iter()
             .map(|r| {

@@ -2,7 +2,7 @@
 
 use enerinfer_artifacts::record::Record;
 
-use crate::document::{Cell, Figure, Part, Section, Table};
+use crate::document::{Cell, Figure, Part, Section, Table, heads};
 use crate::svg::{Row, draw_rows};
 
 /// Both designs per learner family, or of the compiled predictors alone.
@@ -13,8 +13,8 @@ pub(super) fn section(record: &Record) -> Option<Section> {
     };
     let caption = "Held-out throughput error by design".to_owned();
     Some(Section {
-        id: "designs",
-        title: "One predictor or two",
+        id: "designs".into(),
+        title: "One predictor or two".into(),
         lead: "Splitting throughput into its peak and the scale at an operating point (second \
                colour) should beat predicting it directly."
             .to_owned(),
@@ -43,12 +43,12 @@ fn per_family(record: &Record) -> (Vec<Row>, Table) {
     let table = Table {
         id: "designs".to_owned(),
         caption: "Designs per family, each by its best trial whatever its size".to_owned(),
-        columns: vec![
+        columns: heads([
             "Family",
             "Peak · scale, MAPE, %",
             "Direct, MAPE, %",
             "Published for the family (EnerInfer, on its own devices and models), MAPE, %",
-        ],
+        ]),
         rows: designs
             .iter()
             .map(|d| {
@@ -74,7 +74,7 @@ fn compiled(record: &Record) -> Option<(Vec<Row>, Table)> {
     let table = Table {
         id: "designs".to_owned(),
         caption: "Compiled predictors in both designs".to_owned(),
-        columns: vec!["Design", "Held-out MAPE, %"],
+        columns: heads(["Design", "Held-out MAPE, %"]),
         rows: rows
             .iter()
             .map(|row| vec![Cell::text(&row.name), Cell::number(row.value, 2)])

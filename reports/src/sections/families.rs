@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use enerinfer_artifacts::Target;
 use enerinfer_artifacts::record::{FamilyScore, Record};
 
-use crate::document::{Cell, Figure, Part, Section, Table};
+use crate::document::{Cell, Figure, Part, Section, Table, heads};
 use crate::svg::{Row, draw_rows};
 
 /// The best of every family, per target.
@@ -22,8 +22,8 @@ pub(super) fn section(record: &Record) -> Option<Section> {
         })
         .collect();
     (!figures.is_empty()).then(|| Section {
-        id: "families",
-        title: "Learner families",
+        id: "families".into(),
+        title: "Learner families".into(),
         lead: "The chosen family (second colour) should be the best that can be compiled; a much \
                shorter bar elsewhere is accuracy left on the table."
             .to_owned(),
@@ -47,14 +47,14 @@ fn figure(target: Target, scores: &[&FamilyScore], chosen: Option<&String>) -> F
         table: Table {
             id: format!("families_{name}"),
             caption: caption.clone(),
-            columns: vec![
+            columns: heads([
                 "Family",
                 "Trials",
                 "Successive halving",
                 "CV MAPE, %",
                 "Held-out MAPE, %",
                 "Estimated bytes",
-            ],
+            ]),
             rows: scores
                 .iter()
                 .map(|s| {

@@ -2,7 +2,7 @@
 
 use enerinfer_artifacts::record::Record;
 
-use crate::document::{Cell, Figure, Part, Section, Table};
+use crate::document::{Cell, Figure, Part, Section, Table, heads};
 use crate::svg::{Row, draw_rows};
 
 /// Both sets of inputs, per target.
@@ -28,8 +28,8 @@ pub(super) fn section(record: &Record) -> Option<Section> {
         .collect();
     let caption = "Cross-validated error by set of inputs".to_owned();
     Some(Section {
-        id: "feature-sets",
-        title: "Sets of inputs",
+        id: "feature-sets".into(),
+        title: "Sets of inputs".into(),
         lead: "The same learner and hyper-parameters with the paper's inputs and with derived \
                ones (second colour): the shorter bar is the better set."
             .to_owned(),
@@ -39,12 +39,12 @@ pub(super) fn section(record: &Record) -> Option<Section> {
             table: Table {
                 id: "feature_sets".to_owned(),
                 caption: caption.clone(),
-                columns: vec![
+                columns: heads([
                     "Target",
                     "Family",
                     "Paper's inputs, CV MAPE, %",
                     "Derived inputs, CV MAPE, %",
-                ],
+                ]),
                 rows: scores
                     .iter()
                     .map(|s| {

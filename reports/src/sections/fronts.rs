@@ -3,7 +3,7 @@
 use enerinfer_artifacts::record::{FrontPoint, ModelFront, Record};
 
 use super::point_name;
-use crate::document::{Cell, Figure, Part, Section, Table};
+use crate::document::{Cell, Figure, Part, Section, Table, heads};
 use crate::stats::extent;
 use crate::svg::{Legend, Mark, Plot, Scale};
 use crate::text::number;
@@ -21,8 +21,8 @@ pub(super) fn section(record: &Record) -> Option<Section> {
         .filter_map(|(i, front)| figure(record, i, front))
         .collect();
     (!figures.is_empty()).then(|| Section {
-        id: "fronts",
-        title: "Pareto fronts",
+        id: "fronts".into(),
+        title: "Pareto fronts".into(),
         lead: "Only points on the front are worth using; the predicted front (dashed) should run \
                through the same operating points as the measured one."
             .to_owned(),
@@ -93,7 +93,7 @@ fn figure(record: &Record, index: usize, front: &ModelFront) -> Option<Figure> {
         table: Table {
             id: format!("pareto_{index}"),
             caption: format!("Operating points of {}", front.model),
-            columns: vec![
+            columns: heads([
                 "Operating point",
                 "Measured, tok/s",
                 "Predicted, tok/s",
@@ -101,7 +101,7 @@ fn figure(record: &Record, index: usize, front: &ModelFront) -> Option<Figure> {
                 "Predicted, tok/J",
                 "On measured front",
                 "On predicted front",
-            ],
+            ]),
             rows: front
                 .points
                 .iter()

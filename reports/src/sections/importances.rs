@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use enerinfer_artifacts::Target;
 use enerinfer_artifacts::record::{Importance, Record};
 
-use crate::document::{Cell, Figure, Part, Section, Table};
+use crate::document::{Cell, Figure, Part, Section, Table, heads};
 use crate::svg::{Row, draw_rows};
 
 /// One picture per target, most important input first.
@@ -22,8 +22,8 @@ pub(super) fn section(record: &Record) -> Option<Section> {
         })
         .collect();
     (!figures.is_empty()).then(|| Section {
-        id: "importances",
-        title: "Importance of inputs",
+        id: "importances".into(),
+        title: "Importance of inputs".into(),
         lead: "Long bars are the inputs a predictor depends on; an input that should not matter \
                but leads here hints at a leak in the data."
             .to_owned(),
@@ -43,7 +43,7 @@ fn figure(target: Target, inputs: &[&Importance]) -> Figure {
         table: Table {
             id: format!("importances_{}", target.name()),
             caption: caption.clone(),
-            columns: vec!["Input", "Share, %"],
+            columns: heads(["Input", "Share, %"]),
             rows: inputs
                 .iter()
                 .map(|i| vec![Cell::text(&i.feature), Cell::number(i.share * 100.0, 1)])

@@ -20,6 +20,8 @@ pub(crate) mod search;
 mod size;
 mod thermal;
 
+use std::collections::BTreeMap;
+
 use enerinfer_artifacts::OperatingPoint;
 use enerinfer_artifacts::record::Record;
 
@@ -53,6 +55,7 @@ pub(crate) fn document(record: &Record) -> Document {
             id.name, id.engine, id.weight_format
         ),
         label: label(record),
+        labels: BTreeMap::new(),
         simulated: is_simulated(record),
         notice: if is_simulated(record) {
             "Every value called measured below comes from a simulated device. Nothing here was \

@@ -3,7 +3,7 @@
 use enerinfer_artifacts::record::Record;
 
 use super::search::params;
-use crate::document::{Cell, Part, Section, Table};
+use crate::document::{Cell, Part, Section, Table, heads};
 use crate::text::{ABSENT, mhz, number};
 
 /// Facts of the run, chosen parameters and notes.
@@ -48,7 +48,7 @@ pub(super) fn section(record: &Record) -> Section {
     let facts = Table {
         id: "provenance".to_owned(),
         caption: "The run".to_owned(),
-        columns: vec!["Fact", "Value"],
+        columns: heads(["Fact", "Value"]),
         rows: facts
             .into_iter()
             .map(|(name, value)| vec![Cell::text(name), Cell::text(value)])
@@ -57,7 +57,7 @@ pub(super) fn section(record: &Record) -> Section {
     let chosen = Table {
         id: "parameters".to_owned(),
         caption: "Chosen hyper-parameters".to_owned(),
-        columns: vec!["Target", "Family", "Parameters"],
+        columns: heads(["Target", "Family", "Parameters"]),
         rows: record
             .targets
             .iter()
@@ -75,8 +75,8 @@ pub(super) fn section(record: &Record) -> Section {
         parts.push(Part::List(record.notes.clone()));
     }
     Section {
-        id: "provenance",
-        title: "Provenance",
+        id: "provenance".into(),
+        title: "Provenance".into(),
         lead: "The same table, seed and tool version give the same report, byte for byte."
             .to_owned(),
         parts,

@@ -2,7 +2,7 @@
 
 use enerinfer_artifacts::record::Record;
 
-use crate::document::{Cell, Figure, Part, Section, Table};
+use crate::document::{Cell, Figure, Part, Section, Table, heads};
 use crate::stats::extent;
 use crate::svg::{Bar, Bars, Scale};
 use crate::text::{ABSENT, number};
@@ -70,7 +70,7 @@ pub(super) fn section(record: &Record) -> Option<Section> {
     let summary = Table {
         id: "tau_summary".to_owned(),
         caption: "Tau-b over held-out models".to_owned(),
-        columns: vec!["Statistic", "tau-b"],
+        columns: heads(["Statistic", "tau-b"]),
         rows: summary
             .into_iter()
             .filter(|(_, value)| value.is_some())
@@ -80,7 +80,7 @@ pub(super) fn section(record: &Record) -> Option<Section> {
     let per_model = Table {
         id: "tau".to_owned(),
         caption: "Tau-b per held-out model".to_owned(),
-        columns: vec!["Model", "tau-b", "tau-b, noiseless", "Why undefined"],
+        columns: heads(["Model", "tau-b", "tau-b, noiseless", "Why undefined"]),
         rows: ranking
             .per_model
             .iter()
@@ -95,8 +95,8 @@ pub(super) fn section(record: &Record) -> Option<Section> {
             .collect(),
     };
     Some(Section {
-        id: "ranking",
-        title: "Ranking of operating points",
+        id: "ranking".into(),
+        title: "Ranking of operating points".into(),
         lead: "Tau-b compares the order of operating points by predicted and by measured \
                efficiency for each model: 1 is the same order, 0 is no relation, and all bars \
                should stand at the right."

@@ -2,7 +2,7 @@
 
 use enerinfer_artifacts::record::{Record, Regret};
 
-use crate::document::{Cell, Figure, Part, Section, Table};
+use crate::document::{Cell, Figure, Part, Section, Table, heads};
 use crate::stats::extent;
 use crate::svg::{Legend, Mark, Plot, Scale};
 use crate::text::number;
@@ -62,14 +62,14 @@ pub(super) fn section(record: &Record) -> Option<Section> {
     let table = Table {
         id: "regret".to_owned(),
         caption: "Regret per QoE over held-out models".to_owned(),
-        columns: vec![
+        columns: heads([
             "QoE, tok/s",
             "Mean regret, %",
             "Worst regret, %",
             "Mean regret, noiseless, %",
             "Models that can reach it",
             "Missed before feedback",
-        ],
+        ]),
         rows: regret
             .iter()
             .map(|r| {
@@ -85,8 +85,8 @@ pub(super) fn section(record: &Record) -> Option<Section> {
             .collect(),
     };
     Some(Section {
-        id: "regret",
-        title: "Regret",
+        id: "regret".into(),
+        title: "Regret".into(),
         lead: "How much efficiency is lost when the operating point is chosen by prediction \
                instead of by exhaustive measurement; near zero is good, at every QoE. The measured \
                best owes part of its lead to noise, so the noiseless line, where there is one, is \

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use enerinfer_artifacts::record::{Record, ScatterPoint};
 
 use super::model_name;
-use crate::document::{Cell, Figure, Part, Section, Table};
+use crate::document::{Cell, Figure, Part, Section, Table, heads};
 use crate::stats::{Pair, extent, mape_percent, mean};
 use crate::svg::{Legend, Plot, Scale};
 use crate::text::number;
@@ -20,8 +20,8 @@ pub(super) fn section(record: &Record) -> Option<Section> {
     .flatten()
     .collect();
     (!figures.is_empty()).then(|| Section {
-        id: "scatter",
-        title: "Predicted against measured",
+        id: "scatter".into(),
+        title: "Predicted against measured".into(),
         lead: "Each dot is one held-out model at one operating point; on the dashed diagonal the \
                prediction is exact, and a model whose dots leave it together is mispredicted as a \
                whole."
@@ -65,7 +65,7 @@ fn figure(
         table: Table {
             id: format!("model_error_{id}"),
             caption: format!("{name} error per held-out model"),
-            columns: vec!["Model", "Points", "MAPE, %", "Mean error, %", "Worst error, %"],
+            columns: heads(["Model", "Points", "MAPE, %", "Mean error, %", "Worst error, %"]),
             rows: by_model
                 .iter()
                 .map(|(&model, pairs)| {

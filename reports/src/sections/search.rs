@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use enerinfer_artifacts::record::{Record, TargetRecord};
 
-use crate::document::{Cell, Figure, Part, Section, Table};
+use crate::document::{Cell, Figure, Part, Section, Table, heads};
 use crate::stats::extent;
 use crate::svg::{Legend, Mark, Plot, Scale};
 use crate::text::number;
@@ -13,8 +13,8 @@ use crate::text::number;
 pub(super) fn section(record: &Record) -> Option<Section> {
     let figures: Vec<Figure> = record.targets.iter().filter_map(figure).collect();
     (!figures.is_empty()).then(|| Section {
-        id: "search",
-        title: "Search progress",
+        id: "search".into(),
+        title: "Search progress".into(),
         lead: "Each dot is one trial and the line is the best score so far; a line still falling \
                at its end asks for more trials."
             .to_owned(),
@@ -78,7 +78,7 @@ fn figure(target: &TargetRecord) -> Option<Figure> {
         table: Table {
             id: format!("search_{name}"),
             caption: format!("{name}: trials that improved on all before"),
-            columns: vec!["Trial", "CV MAPE, %", "Estimated bytes", "Parameters"],
+            columns: heads(["Trial", "CV MAPE, %", "Estimated bytes", "Parameters"]),
             rows: best_rows,
         },
     })

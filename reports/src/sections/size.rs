@@ -3,7 +3,7 @@
 use enerinfer_artifacts::record::{Record, TargetRecord};
 
 use super::search::params;
-use crate::document::{Cell, Figure, Part, Section, Table};
+use crate::document::{Cell, Figure, Part, Section, Table, heads};
 use crate::stats::extent;
 use crate::svg::{Legend, Mark, Plot, Scale};
 use crate::text::{bytes, number};
@@ -23,8 +23,8 @@ pub(super) fn section(record: &Record) -> Option<Section> {
         parts.push(Part::Figures(figures));
     }
     Some(Section {
-        id: "size",
-        title: "Size against accuracy",
+        id: "size".into(),
+        title: "Size against accuracy".into(),
         lead: format!(
             "All predictors together are estimated at {} of a budget of {}; the choice (filled) \
              should sit where the cloud stops falling, not at its far right.",
@@ -39,7 +39,7 @@ fn table(record: &Record) -> Table {
     Table {
         id: "size".to_owned(),
         caption: "Compiled predictors, estimated for thumbv7em".to_owned(),
-        columns: vec![
+        columns: heads([
             "Target",
             "Estimated bytes",
             "Trees",
@@ -47,7 +47,7 @@ fn table(record: &Record) -> Table {
             "Leaves",
             "Depth",
             "Largest quantisation error",
-        ],
+        ]),
         rows: record
             .size
             .predictors
@@ -114,7 +114,7 @@ fn figure(target: &TargetRecord) -> Option<Figure> {
         table: Table {
             id: format!("size_{name}"),
             caption: format!("{name}: trials that no smaller one beats, and the choice"),
-            columns: vec!["Trial", "Estimated bytes", "CV MAPE, %", "Parameters"],
+            columns: heads(["Trial", "Estimated bytes", "CV MAPE, %", "Parameters"]),
             rows: efficient
                 .into_iter()
                 .map(|(i, size, score, trial)| {

@@ -4,6 +4,7 @@
 //! both inside a page and as a file.
 
 mod bars;
+mod boxes;
 mod heatmap;
 mod plot;
 mod rows;
@@ -12,9 +13,10 @@ mod scale;
 use std::fmt::Write as _;
 
 pub(crate) use bars::{Bar, Bars};
+pub(crate) use boxes::{BoxRow, draw as draw_boxes};
 pub(crate) use heatmap::HeatMap;
 pub(crate) use plot::{Legend, Mark, Plot};
-pub(crate) use rows::{Row, draw as draw_rows};
+pub(crate) use rows::{Row, draw as draw_rows, draw_with_key as draw_rows_with_key};
 pub(crate) use scale::Scale;
 
 use crate::text::xml;
@@ -23,15 +25,17 @@ use crate::text::xml;
 /// stays distinct under the common colour-vision deficiencies; marks differ in form as well.
 pub(crate) const STYLE: &str = "\
 :root{color-scheme:light dark;--surface:#fff;--ink:#1b1f24;--muted:#57606a;--grid:#d8dee4;\
---a:#0072b2;--b:#d55e00;--c:#00795a}\
+--a:#0072b2;--b:#d55e00;--c:#00795a;--d:#a8478a;--e:#7a6200}\
 @media(prefers-color-scheme:dark){:root{--surface:#0d1117;--ink:#e6edf3;--muted:#9198a1;\
---grid:#30363d;--a:#56b4e9;--b:#f0a33a;--c:#3fc79a}}\
+--grid:#30363d;--a:#56b4e9;--b:#f0a33a;--c:#3fc79a;--d:#e08fc6;--e:#e6d25c}}\
 svg{font-family:system-ui,-apple-system,'Segoe UI',Roboto,Arial,sans-serif;font-size:13px}\
 svg text{fill:var(--ink)}svg .tick{fill:var(--muted);font-size:12px}\
 svg .cell{font-size:11px}svg .grid{stroke:var(--grid);stroke-width:1}\
 svg .axis{stroke:var(--muted);stroke-width:1}\
 svg .ref{stroke:var(--muted);stroke-width:1.2;stroke-dasharray:5 4;fill:none}\
 svg .a{--series:var(--a)}svg .b{--series:var(--b)}svg .c{--series:var(--c)}\
+svg .d{--series:var(--d)}svg .e{--series:var(--e)}\
+svg .box{fill:var(--surface);stroke:var(--series);stroke-width:1.4}\
 svg .line{fill:none;stroke:var(--series);stroke-width:2;stroke-linejoin:round}\
 svg .dash{stroke-dasharray:7 4}\
 svg .dot{fill:none;stroke:var(--series);stroke-width:5;stroke-linecap:round;stroke-opacity:.5}\

@@ -22,7 +22,7 @@ pub(crate) enum Mark {
 }
 
 /// One entry of a legend.
-pub(crate) struct Legend {
+pub(crate) struct Legend<'a> {
     /// Series class: `a`, `b` or `c`.
     pub(crate) class: &'static str,
     /// Point form, if the series has points.
@@ -30,7 +30,7 @@ pub(crate) struct Legend {
     /// Line class (`line`, `line dash`, `ref`), if the series has a line.
     pub(crate) line: Option<&'static str>,
     /// Name.
-    pub(crate) name: &'static str,
+    pub(crate) name: &'a str,
 }
 
 /// A chart in the making.
@@ -39,6 +39,7 @@ pub(crate) struct Plot {
     x: Scale,
     y: Scale,
     label: String,
+    height: f64,
 }
 
 impl Plot {
@@ -55,23 +56,38 @@ impl Plot {
         canvas.line("axis", (LEFT, bottom), (WIDTH - RIGHT, bottom));
         let middle = LEFT + (WIDTH - LEFT - RIGHT) / 2.0;
         canvas.text("", (middle, HEIGHT - 8.0), Anchor::Middle, &x.label);
-        Plot { canvas, x, y, label: label.into() }
+        Plot { canvas, x, y, label: label.into(), height: HEIGHT }
     }
 
     /// Adds the legend above the plot area, beside the name of the vertical axis.
-    pub(crate) fn legend(&mut self, entries: &[Legend]) {
+    pub(crate) fn legend(&mut self, entries: &[Legend<'_>]) {
         let mut right = WIDTH - RIGHT;
         for entry in entries.iter().rev() {
             right -= 8.3 * entry.name.chars().count() as f64;
-            self.canvas.text("tick", (right, 16.0), Anchor::Start, entry.name);
-            let (from, to) = (right - 28.0, right - 6.0);
-            if let Some(line) = entry.line {
-                self.canvas.line(&format!("{line} {}", entry.class), (from, 12.0), (to, 12.0));
-            }
-            if let Some(mark) = entry.mark {
-                draw_mark(&mut self.canvas, entry.class, mark, ((from + to) / 2.0, 12.0), "");
-            }
-            right = from - 12.0;
+            self.legend_entry(entry, (right, 16.0));
+            right -= 40.0;
+        }
+    }
+
+    /// Adds a legend of any length below the plot, in two columns.
+    pub(crate) fn legend_below(&mut self, entries: &[Legend<'_>]) {
+        const ROW: f64 = 18.0;
+        for (i, entry) in entries.iter().enumerate() {
+            let x = LEFT + 28.0 + (i % 2) as f64 * (WIDTH - LEFT) / 2.0;
+            self.legend_entry(entry, (x, HEIGHT + 10.0 + ROW * (i / 2) as f64));
+        }
+        self.height = HEIGHT + ROW * entries.len().div_ceil(2) as f64;
+    }
+
+    /// One entry whose name starts at a position.
+    fn legend_entry(&mut self, entry: &Legend<'_>, (x, y): (f64, f64)) {
+        self.canvas.text("tick", (x, y), Anchor::Start, entry.name);
+        let (from, to, y) = (x - 28.0, x - 6.0, y - 4.0);
+        if let Some(line) = entry.line {
+            self.canvas.line(&format!("{line} {}", entry.class), (from, y), (to, y));
+        }
+        if let Some(mark) = entry.mark {
+            draw_mark(&mut self.canvas, entry.class, mark, ((from + to) / 2.0, y), "");
         }
     }
 
@@ -114,7 +130,7 @@ impl Plot {
 
     /// The drawing.
     pub(crate) fn finish(self) -> Picture {
-        Picture { height: HEIGHT, label: self.label, body: self.canvas.body }
+        Picture { height: self.height, label: self.label, body: self.canvas.body }
     }
 
     fn at(&self, (x, y): (f64, f64)) -> (f64, f64) {

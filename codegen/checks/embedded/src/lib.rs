@@ -1,12 +1,40 @@
-//! A digest of predictions for many shapes, the same on every target.
+//! Predictions and control: their digest, the same on every target, and what they cost.
 #![no_std]
 
+pub mod hour;
+#[cfg(feature = "measure")]
+pub mod stack;
+
+use enerinfer_runtime::coordinator::Config;
 use enerinfer_runtime::{Front, MicroTokPerS, Predictor, Shape};
 
 /// Shapes that are predicted.
-const SHAPES: u32 = 200;
+pub const SHAPES: u32 = 200;
 
-/// FNV-1a of the tables of pseudo-random shapes and of the points chosen from them.
+/// A linear congruential generator (Numerical Recipes), its high bits.
+struct Random(u32);
+
+impl Random {
+    fn below(&mut self, end: u32) -> u32 {
+        self.0 = self.0.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+        (u64::from(self.0) * u64::from(end) >> 32) as u32
+    }
+
+    fn shape(&mut self) -> Shape {
+        let heads = 4 + self.below(60);
+        Shape::new(
+            4 + self.below(60),
+            heads * 64 * (1 + self.below(2)),
+            heads,
+            1 + self.below(heads),
+            1024 + self.below(20_000),
+            32_000 + self.below(220_000),
+        )
+    }
+}
+
+/// FNV-1a of the tables of pseudo-random shapes, of the points chosen from them, and of an hour
+/// under both controllers.
 #[no_mangle]
 pub extern "C" fn digest() -> u64 {
     let mut hash = 0xcbf2_9ce4_8422_2325_u64;
@@ -15,35 +43,49 @@ pub extern "C" fn digest() -> u64 {
             hash = (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3);
         }
     };
-    let mut state = 1u32;
-    // A linear congruential generator (Numerical Recipes), its high bits.
-    let mut random = |below: u32| {
-        state = state.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-        (u64::from(state) * u64::from(below) >> 32) as u32
-    };
+    let mut random = Random(1);
     for _ in 0..SHAPES {
-        let heads = 4 + random(60);
-        let shape = Shape::new(
-            4 + random(60),
-            heads * 64 * (1 + random(2)),
-            heads,
-            1 + random(heads),
-            1024 + random(20_000),
-            32_000 + random(220_000),
-        );
-        let tables = Predictor::tables(&shape).tables;
+        let tables = Predictor::tables(&random.shape()).tables;
         for ((r, p), a) in tables.throughput.iter().zip(&tables.power).zip(&tables.accel_power) {
             feed(r.0);
             feed(p.0);
             feed(a.0);
         }
         let front = Front::new(&tables);
-        feed(front.choose(MicroTokPerS::from_tok_per_s(random(20))) as u32);
+        feed(front.choose(MicroTokPerS::from_tok_per_s(random.below(20))) as u32);
     }
+    let hour = hour::run(Config::default()).digest;
+    feed(hour as u32);
+    feed((hour >> 32) as u32);
     hash
 }
 
-#[cfg(all(not(test), any(target_os = "none", target_arch = "wasm32")))]
+/// Calls a function with each of the shapes.
+#[cfg(feature = "measure")]
+pub fn for_each_shape(mut f: impl FnMut(&Shape)) {
+    let mut random = Random(1);
+    for _ in 0..SHAPES {
+        f(&random.shape());
+        random.below(20);
+    }
+}
+
+/// Predicts one table.
+#[cfg(feature = "measure")]
+#[inline(never)]
+pub fn table(shape: &Shape) {
+    core::hint::black_box(Predictor::tables(shape));
+}
+
+/// Predicts one table and chooses from it.
+#[cfg(feature = "measure")]
+#[inline(never)]
+pub fn choice(shape: &Shape) {
+    let front = Front::new(&Predictor::tables(shape).tables);
+    core::hint::black_box(front.choose(MicroTokPerS::from_tok_per_s(5)));
+}
+
+#[cfg(any(target_os = "none", target_arch = "wasm32", freestanding))]
 #[panic_handler]
 fn panic(_: &core::panic::PanicInfo) -> ! {
     loop {}

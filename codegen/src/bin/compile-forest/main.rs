@@ -13,7 +13,8 @@ use clap::{Parser, ValueEnum};
 use enerinfer_artifacts::Bundle;
 use enerinfer_codegen::import::import_bundle;
 use enerinfer_codegen::{
-    DEFAULT_MAX_NODES, Optimise, Options, check_destination, generate_capi_to, generate_to, sizes,
+    DEFAULT_MAX_NODES, Optimise, Options, check_destination, generate_capi_to, generate_to,
+    size_warning, sizes,
 };
 
 use failure::Failure;
@@ -146,11 +147,15 @@ fn run(args: &Args) -> Result<String, Failure> {
     if let Some(folder) = &args.dump_ir {
         dump::write(&lowered, folder)?;
     }
+    if let Some(warning) = size_warning(&args.out)? {
+        // As in `main`: nothing is left to tell if stderr is gone.
+        let _ = writeln!(io::stderr(), "warning: {warning}");
+    }
     let mut text = if args.explain { explain::table(&lowered) } else { String::new() };
     if let Some(pruning) = &lowered.pruning {
         let _ = writeln!(text, "{pruning}.");
     }
-    let total: u64 = sizes(&lowered).iter().map(|s| s.est_bytes).sum();
+    let total: u64 = sizes(&lowered, &bundle.clocks).iter().map(|s| s.est_bytes).sum();
     let _ = writeln!(
         text,
         "{}: {} predictors, about {:.1} KiB of flash on thumbv7em",

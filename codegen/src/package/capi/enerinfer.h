@@ -77,7 +77,7 @@ int32_t enerinfer_on_token(enerinfer_controller *controller, uint64_t now_us);
 /* Decoding ended. */
 void enerinfer_end(enerinfer_controller *controller);
 
-/* Clocks of an operating point in kHz. */
+/* Clocks of an operating point in kHz; 0 if there is no such point. */
 uint32_t enerinfer_accel_khz(uint32_t point);
 uint32_t enerinfer_mem_khz(uint32_t point);
 

@@ -1,5 +1,7 @@
 //! C API of `enerinfer-runtime`. `include/enerinfer.h` is its documentation.
 #![no_std]
+// Every unsafe operation has a block and a reason of its own, for old compilers too.
+#![deny(unsafe_op_in_unsafe_fn)]
 
 use core::mem::{align_of, size_of};
 
@@ -211,7 +213,10 @@ pub unsafe extern "C" fn enerinfer_end(controller: *mut CController) {
 /// See the header.
 #[no_mangle]
 pub extern "C" fn enerinfer_accel_khz(point: u32) -> u32 {
-    ACCEL_KHZ.get(point as usize % ACCEL_KHZ.len()).copied().unwrap_or(0)
+    match (point as usize) < POINTS {
+        true => ACCEL_KHZ.get(point as usize % ACCEL_KHZ.len()).copied().unwrap_or(0),
+        false => 0,
+    }
 }
 
 /// See the header.
