@@ -21,11 +21,12 @@ pub enum Feature {
     Heads,
     /// Number of key/value heads.
     KvHeads,
-    /// Intermediate (FFN) size of one expert.
+    /// Intermediate (FFN) size, of all active experts together: a mixture of experts is to a
+    /// predictor the dense model that does the same work per token.
     Ffn,
     /// Vocabulary size.
     Vocab,
-    /// Total parameters in thousands, rounded half up.
+    /// Total parameters in thousands, rounded half up; of experts, only as many as are active.
     TotalParamsK,
     /// Accelerator (NPU/GPU) clock in kHz.
     AccelKhz,
@@ -213,6 +214,12 @@ impl ShapeDims {
             .saturating_add((2 * u64::from(self.layers) + 1).saturating_mul(h))
     }
 
+    /// Total parameters without the experts that are not active for a token.
+    fn used_params(&self) -> u64 {
+        let unused = self.ffn_params_of(self.experts).saturating_sub(self.ffn_read_params());
+        self.total_params.saturating_sub(unused)
+    }
+
     /// The value of a shape feature; `None` for the clocks.
     pub fn feature(&self, feature: Feature) -> Option<u32> {
         Some(match feature {
@@ -220,9 +227,9 @@ impl ShapeDims {
             Feature::Hidden => self.hidden,
             Feature::Heads => self.heads,
             Feature::KvHeads => self.kv_heads,
-            Feature::Ffn => self.ffn,
+            Feature::Ffn => self.ffn.saturating_mul(self.active_experts),
             Feature::Vocab => self.vocab,
-            Feature::TotalParamsK => thousands(self.total_params),
+            Feature::TotalParamsK => thousands(self.used_params()),
             Feature::ReadParamsK => thousands(self.read_params()),
             Feature::LmHeadParamsK => thousands(self.lm_head_params()),
             Feature::FfnParamsK => thousands(self.ffn_read_params()),

@@ -54,6 +54,20 @@ fn experts_multiply_stored_but_not_read_weights() {
     assert_eq!(moe.formula_total_params(), 12_000_000 + 8 * 36_000_000 + router + 4_009_000);
 }
 
+/// A mixture of experts looks like the dense model that does the same work, but for its router.
+#[test]
+fn a_mixture_is_to_a_predictor_the_dense_model_of_its_active_experts() {
+    let moe = ShapeDims { experts: 8, active_experts: 2, ..shape() };
+    let moe = ShapeDims { total_params: moe.formula_total_params(), ..moe };
+    let dense = ShapeDims { ffn: 2 * moe.ffn, experts: 1, active_experts: 1, ..moe };
+    let dense = ShapeDims { total_params: dense.formula_total_params(), ..dense };
+    assert_eq!(moe.feature(Feature::Ffn), dense.feature(Feature::Ffn));
+    let router_k = 4 * 8 * 1000 / 1000;
+    for feature in [Feature::TotalParamsK, Feature::ReadParamsK] {
+        assert_eq!(moe.feature(feature), dense.feature(feature).map(|k| k + router_k));
+    }
+}
+
 #[test]
 fn finish_shifts_both_ways_and_clamps() {
     assert_eq!(constant(Target::Power, 5 << 4, 4).raw(&[]), 5);

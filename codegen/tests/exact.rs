@@ -4,6 +4,8 @@
 
 mod common;
 
+use std::f64::consts::{E, PI};
+
 use common::rows::generate_with_rows;
 use common::{Drawn, cargo};
 use enerinfer_artifacts::{Bundle, Feature, Forest, Node, Target};
@@ -121,10 +123,9 @@ const NUMBERS: [u32; 12] = [
 
 #[test]
 fn numbers_that_trip_lints_of_literals() {
-    let mut nodes =
-        vec![Node::Leaf(3.141_592_7), Node::Leaf(2.718_281_8), split(0, NUMBERS[0], 0, 1)];
+    let mut nodes = vec![Node::Leaf(PI), Node::Leaf(E), split(0, NUMBERS[0], 0, 1)];
     for (i, &number) in NUMBERS.iter().enumerate().skip(1) {
-        nodes.push(Node::Leaf(1.0 + i as f64 / std::f64::consts::E));
+        nodes.push(Node::Leaf(1.0 + i as f64 / E));
         let below = nodes.len() as u32 - 2;
         nodes.push(split(0, number, below, below + 1));
     }

@@ -4,7 +4,7 @@
 
 mod common;
 
-use enerinfer_artifacts::{Accuracy, Bundle};
+use enerinfer_artifacts::{Accuracy, Bundle, Domain};
 use enerinfer_codegen::{Options, generate};
 
 fn file(bundle: &Bundle, name: &str) -> String {
@@ -99,4 +99,52 @@ fn regenerating_starts_where_train_was_run() {
     let text = readme(&common::tiny_bundle());
     let line = "compile-forest out/tiny/bundle.enerinfer --out out/tiny/enerinfer-runtime\n";
     assert!(text.contains(line), "{text}");
+}
+
+/// The lines of a section, by its heading.
+fn section<'a>(text: &'a str, heading: &str) -> &'a str {
+    let after = text.split(&format!("\n## {heading}\n")).nth(1).unwrap();
+    after.split("\n## ").next().unwrap()
+}
+
+#[test]
+fn valid_ranges_are_those_that_the_device_checks() {
+    let mut bundle = common::tiny_bundle();
+    let text = readme(&bundle);
+    let ranges = section(&text, "Valid ranges");
+    assert!(ranges.contains("`Coverage::Extrapolated { feature }`"), "{ranges}");
+    let model = file(&bundle, "src/model/mod.rs");
+    let checked = model.matches("Range { feature: ").count();
+    assert!(checked > 3, "{model}");
+    assert_eq!(ranges.matches("\n| `").count(), checked, "{ranges}");
+    assert!(ranges.contains("\n| `layers` | 4 | 64 |\n"), "{ranges}");
+
+    // Imported without a range: nothing is known, and nothing is made up.
+    for predictor in &mut bundle.predictors {
+        for domain in &mut predictor.domain {
+            *domain = Domain { min: 0, max: u32::MAX };
+        }
+    }
+    let text = readme(&bundle);
+    assert!(section(&text, "Valid ranges").contains("\n| `layers` | not known | not known |\n"));
+}
+
+#[test]
+fn costs_say_whether_they_are_estimated_or_computed() {
+    let bundle = common::tiny_bundle();
+    let text = readme(&bundle);
+    let cost = section(&text, "Cost");
+    assert!(cost.contains("Flash is an estimate") && cost.contains("flash (estimate)"), "{cost}");
+    assert!(cost.contains("Comparisons are computed"), "{cost}");
+    let stack = cost.lines().find(|line| line.starts_with("Stack ")).unwrap();
+    assert!(stack.contains("(estimate)"), "{stack}");
+    let generated = generate(&bundle, &Options::default()).unwrap();
+    for size in generated.sizes {
+        let c = size.comparisons;
+        let row = format!(
+            "| {} | {} | {} | {} | {} | {} |",
+            size.target, size.trees, size.tree_leaves, c.lookup, c.one_point, c.all_points
+        );
+        assert!(c.lookup > 0 && c.one_point > 0 && cost.contains(&row), "{row}: {cost}");
+    }
 }

@@ -60,10 +60,23 @@ pub enum SampleError {
 /// # Errors
 /// If `count` is 0, above [`MAX_SAMPLE`], or more than the distinct shapes that can be found.
 pub fn sample(count: usize, seed: u64) -> Result<Vec<Model>, SampleError> {
+    sample_within(TOTAL_PARAMS, count, seed)
+}
+
+/// [`sample`] with totals in another range of sizes. Below [`TOTAL_PARAMS`] the survey has few
+/// models, so that samples there resemble the same few.
+///
+/// # Errors
+/// As [`sample`]; a range without survey models gives no shapes.
+pub fn sample_within(
+    total_params: RangeInclusive<u64>,
+    count: usize,
+    seed: u64,
+) -> Result<Vec<Model>, SampleError> {
     if count == 0 || count > MAX_SAMPLE {
         return Err(SampleError::Count(count));
     }
-    draw(&Pool::of_survey(), count, seed)
+    draw(&Pool::of_survey(total_params), count, seed)
 }
 
 fn draw(pool: &Pool, count: usize, seed: u64) -> Result<Vec<Model>, SampleError> {
@@ -85,19 +98,20 @@ fn draw(pool: &Pool, count: usize, seed: u64) -> Result<Vec<Model>, SampleError>
 /// The dense survey models inside the size range, smallest first.
 struct Pool {
     shapes: Vec<LlmShape>,
+    total_params: RangeInclusive<u64>,
 }
 
 impl Pool {
-    fn of_survey() -> Self {
+    fn of_survey(total_params: RangeInclusive<u64>) -> Self {
         let mut shapes: Vec<LlmShape> = survey::all()
             .iter()
             // An inferred shape is nobody's published design.
             .filter(|m| !m.inferred && m.shape.dims().experts == 1)
             .map(|m| m.shape)
-            .filter(|s| TOTAL_PARAMS.contains(&s.total_params()))
+            .filter(|s| total_params.contains(&s.total_params()))
             .collect();
         shapes.sort_by_key(|s| (s.total_params(), *s));
-        Pool { shapes }
+        Pool { shapes, total_params }
     }
 
     /// A shape that obeys all rules but distinctness, or `None` if this draw came to nothing.
@@ -152,7 +166,7 @@ impl Pool {
         .ok()?;
         let size = shape.total_params();
         let factor = size as f64 / anchor.total_params() as f64;
-        let fits = TOTAL_PARAMS.contains(&size)
+        let fits = self.total_params.contains(&size)
             && (1.0 / SIZE_FACTOR..=SIZE_FACTOR).contains(&factor)
             && !self.shapes.iter().any(|s| is_near(&shape, s));
         fits.then_some(shape)
@@ -263,7 +277,7 @@ mod tests {
     #[test]
     fn quantiles_follow_the_survey() -> Result<(), SampleError> {
         const TOLERANCE: f64 = 0.13;
-        let survey = Pool::of_survey().shapes;
+        let survey = Pool::of_survey(TOTAL_PARAMS).shapes;
         for seed in 1..=5 {
             let sampled = shapes(&sample(300, seed)?);
             let table = quantile_table(&survey, &sampled);
@@ -290,7 +304,7 @@ mod tests {
         let pairs = |shapes: &[LlmShape]| -> BTreeSet<(u32, u32)> {
             shapes.iter().map(|s| (s.dims().layers, s.dims().hidden)).collect()
         };
-        let survey = pairs(&Pool::of_survey().shapes);
+        let survey = pairs(&Pool::of_survey(TOTAL_PARAMS).shapes);
         let sampled = pairs(&shapes(&sample(300, 1)?));
         assert!(sampled.len() > 2 * survey.len(), "{} against {}", sampled.len(), survey.len());
         Ok(())
@@ -305,8 +319,18 @@ mod tests {
 
     #[test]
     fn a_pool_without_shapes_is_exhausted() {
-        let pool = Pool { shapes: Vec::new() };
+        let pool = Pool { shapes: Vec::new(), total_params: TOTAL_PARAMS };
         assert_eq!(draw(&pool, 2, 1), Err(SampleError::Exhausted { found: 0, wanted: 2 }));
+    }
+
+    #[test]
+    fn the_range_of_sizes_can_be_another() -> Result<(), SampleError> {
+        let range = 30_000_000..=1_000_000_000;
+        let models = sample_within(range.clone(), 120, 1)?;
+        assert!(models.iter().all(|m| range.contains(&m.shape.total_params())));
+        assert!(models.iter().any(|m| m.shape.total_params() < *TOTAL_PARAMS.start()));
+        assert!(sample_within(1..=2, 1, 1).is_err());
+        Ok(())
     }
 
     #[test]
@@ -322,7 +346,7 @@ mod tests {
         #[test]
         fn every_sample_obeys_the_joint_rules(seed: u64) {
             let models = sample(100, seed)?;
-            let survey = Pool::of_survey().shapes;
+            let survey = Pool::of_survey(TOTAL_PARAMS).shapes;
             let (vocab_min, vocab_max) = (29_000, 268_000);
             let mut seen = BTreeSet::new();
             for model in &models {

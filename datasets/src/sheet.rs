@@ -126,6 +126,12 @@ impl Sheet {
                 ))
                 .at_line(line));
             }
+            if record.iter().eq(&header) {
+                return Err(TableError::new(
+                    "repeats the header, as when files are joined; remove this line",
+                )
+                .at_line(line));
+            }
             records.push((line, record));
         }
         if records.is_empty() {

@@ -346,7 +346,7 @@ fn differs(
     )
 }
 
-fn rule_broken(row: &SheetRow<'_>, e: ShapeError) -> TableError {
+pub(crate) fn rule_broken(row: &SheetRow<'_>, e: ShapeError) -> TableError {
     row.error(e.field, row.optional(e.field).unwrap_or(""), e.message)
 }
 
@@ -369,7 +369,7 @@ fn values(row: &SheetRow<'_>) -> Result<[Option<u64>; SHAPE_COLUMNS.len()], Tabl
     ])
 }
 
-fn spec(row: &SheetRow<'_>) -> Result<ShapeSpec, TableError> {
+pub(crate) fn spec(row: &SheetRow<'_>) -> Result<ShapeSpec, TableError> {
     let heads = row.whole("heads")?;
     Ok(ShapeSpec {
         layers: row.whole("layers")?,

@@ -5,7 +5,10 @@ use std::path::Path;
 use enerinfer_artifacts::write_atomic;
 
 use crate::table::mhz;
-use crate::{MeasurementTable, Row};
+use crate::{MeasurementTable, Model, Row};
+
+/// How many of the first [`COLUMNS`] describe the model.
+pub(crate) const MODEL_COLUMNS: usize = 13;
 
 /// All columns, in the order in which they are written.
 pub(crate) const COLUMNS: [&str; 25] = [
@@ -51,25 +54,11 @@ impl MeasurementTable {
     /// The cells of a row, in the order of [`COLUMNS`].
     fn cells(&self, row: &Row) -> [String; COLUMNS.len()] {
         let model = &self.models[row.model as usize];
-        let d = model.shape.dims();
         let (accel_khz, mem_khz) = self.platform.clocks.clocks_khz(row.point);
         // Display of f64 is the shortest text that reads back as the same value.
         let or_empty = |v: Option<f64>| v.map_or_else(String::new, |v| v.to_string());
         let tokens = |v: Option<u32>| v.map_or_else(String::new, |v| v.to_string());
-        [
-            model.name.clone(),
-            d.layers.to_string(),
-            d.hidden.to_string(),
-            d.heads.to_string(),
-            d.kv_heads.to_string(),
-            d.head_dim.to_string(),
-            d.ffn.to_string(),
-            d.vocab.to_string(),
-            if d.gated { "gated" } else { "plain" }.to_owned(),
-            d.tied.to_string(),
-            d.experts.to_string(),
-            d.active_experts.to_string(),
-            d.total_params.to_string(),
+        let measured = [
             self.platform.format.to_string(),
             self.platform.engine.clone(),
             self.platform.power_domain.clone(),
@@ -82,7 +71,9 @@ impl MeasurementTable {
             or_empty(row.accel_power_w),
             row.samples.to_string(),
             self.source.to_string(),
-        ]
+        ];
+        let mut cells = model_cells(model).into_iter().chain(measured);
+        std::array::from_fn(|_| cells.next().unwrap_or_default())
     }
 
     /// Writes the table as CSV, whole or not at all.
@@ -94,8 +85,28 @@ impl MeasurementTable {
     }
 }
 
+/// The cells of a model, in the order of the first columns of [`COLUMNS`].
+pub(crate) fn model_cells(model: &Model) -> [String; MODEL_COLUMNS] {
+    let d = model.shape.dims();
+    [
+        model.name.clone(),
+        d.layers.to_string(),
+        d.hidden.to_string(),
+        d.heads.to_string(),
+        d.kv_heads.to_string(),
+        d.head_dim.to_string(),
+        d.ffn.to_string(),
+        d.vocab.to_string(),
+        if d.gated { "gated" } else { "plain" }.to_owned(),
+        d.tied.to_string(),
+        d.experts.to_string(),
+        d.active_experts.to_string(),
+        d.total_params.to_string(),
+    ]
+}
+
 /// Appends a CSV record, quoting where needed.
-fn push_record(text: &mut String, cells: impl IntoIterator<Item = String>) {
+pub(crate) fn push_record(text: &mut String, cells: impl IntoIterator<Item = String>) {
     for (i, cell) in cells.into_iter().enumerate() {
         if i > 0 {
             text.push(',');

@@ -1,64 +1,100 @@
-//! Ours and smartcore's forest, once each, on the benches' table: CPU time of the fit on one
-//! thread and held-out MAPE. `benches/peers.py` does the same for scikit-learn.
-
-use std::sync::LazyLock;
-use std::time::Instant;
+//! One forest of one engine on the benches' table, for `benches/peers.py`:
+//! `forest_once enerinfer|smartcore|biosphere [SHAPES [TREES]]`.
+//!
+//! Prints CPU time of the fit to all rows (best of three, one thread), peak memory of the process
+//! after it, and the MAPE on the last fifth of the shapes of a fit to the others.
 
 use enerinfer_learners::{CodedMatrix, ForestParams, predict};
 use linfa::ParamGuard;
+use ndarray::{Array1, Array2};
 use smartcore::ensemble::random_forest_regressor::{
     RandomForestRegressor, RandomForestRegressorParameters,
 };
 use smartcore::linalg::basic::matrix::DenseMatrix;
 
+#[path = "../benches/process/mod.rs"]
+mod process;
 #[path = "../benches/table/mod.rs"]
 mod table;
 
-const TRAIN: usize = 240 * 45;
+/// Fits to rows `..train` and predicts the rows behind them.
+type Engine = Box<dyn Fn(usize) -> Vec<f64>>;
 
-static START: LazyLock<Instant> = LazyLock::new(Instant::now);
-
-/// Time that this thread has run; where the system does not tell, time that has passed.
-fn seconds_on_cpu() -> f64 {
-    let told = std::fs::read_to_string("/proc/thread-self/schedstat").ok();
-    let nanoseconds = told.and_then(|s| s.split(' ').next()?.parse::<u64>().ok());
-    nanoseconds.map_or_else(|| START.elapsed().as_secs_f64(), |ns| ns as f64 / 1e9)
+fn engine(name: &str, shapes: usize, trees: usize) -> Result<(Engine, Vec<f64>), String> {
+    let (features, columns, y) = table::table(shapes, 1);
+    let n = y.len();
+    let truth = y.clone();
+    let dense: Vec<Vec<f64>> =
+        (0..n).map(|r| columns.iter().map(|c| f64::from(c[r])).collect()).collect();
+    let engine: Engine = match name {
+        "enerinfer" => {
+            let x = CodedMatrix::new(features, columns).map_err(|e| e.to_string())?;
+            let rows: Vec<u32> = (0..n as u32).collect();
+            let params = ForestParams::new().n_trees(trees as u32).check();
+            let params = params.map_err(|e| e.to_string())?;
+            Box::new(move |train| {
+                let forest = params.fit(&x, &rows[..train], &y[..train], None, 1);
+                let forest = forest.expect("the table is well-formed");
+                predict(&forest, &x, &rows[train..]).expect("it has the forest's columns")
+            })
+        }
+        "smartcore" => {
+            let params = RandomForestRegressorParameters::default()
+                .with_n_trees(trees)
+                .with_max_depth(20)
+                .with_m(features.len())
+                .with_min_samples_leaf(1)
+                .with_min_samples_split(2);
+            Box::new(move |train| {
+                let matrix = |rows: &[Vec<f64>]| DenseMatrix::from_2d_vec(&rows.to_vec());
+                let x = matrix(&dense[..train]).expect("the table is well-formed");
+                let y = y[..train].to_vec();
+                let forest = RandomForestRegressor::fit(&x, &y, params.clone());
+                if train == dense.len() {
+                    return Vec::new();
+                }
+                let test = matrix(&dense[train..]).expect("the table is well-formed");
+                forest.and_then(|f| f.predict(&test)).expect("the table is well-formed")
+            })
+        }
+        "biosphere" => {
+            let params = biosphere::RandomForestParameters::default()
+                .with_n_estimators(trees)
+                .with_max_depth(Some(20))
+                .with_max_features(biosphere::MaxFeatures::None);
+            let x = Array2::from_shape_fn((n, features.len()), |(r, f)| dense[r][f]);
+            let y = Array1::from(y);
+            Box::new(move |train| {
+                let mut forest = biosphere::RandomForest::new(params.clone());
+                let (fit, test) = x.view().split_at(ndarray::Axis(0), train);
+                forest.fit(&fit, &y.slice(ndarray::s![..train]));
+                forest.predict(&test).to_vec()
+            })
+        }
+        _ => return Err(format!("unknown engine {name:?}: enerinfer, smartcore or biosphere")),
+    };
+    Ok((engine, truth))
 }
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let (features, columns, y) = table::table(300, 1);
-    let dense: Vec<Vec<f64>> =
-        (0..y.len()).map(|r| columns.iter().map(|c| f64::from(c[r])).collect()).collect();
-    let mape = |p: &[f64]| {
-        let errors = p.iter().zip(&y[TRAIN..]).map(|(p, y)| (p / y - 1.0).abs());
-        100.0 * errors.sum::<f64>() / p.len() as f64
-    };
-
-    let x = CodedMatrix::new(features, columns)?;
-    let rows: Vec<u32> = (0..y.len() as u32).collect();
-    let params = ForestParams::new().n_trees(200).check()?;
-    // This thread is the pool, so that its time is the fit's.
+    let mut args = std::env::args().skip(1);
+    let name = args.next().unwrap_or_else(|| "enerinfer".to_owned());
+    let shapes: usize = args.next().map_or(Ok(300), |a| a.parse())?;
+    let trees: usize = args.next().map_or(Ok(200), |a| a.parse())?;
+    // This thread is the pool.
     rayon::ThreadPoolBuilder::new().num_threads(1).use_current_thread().build_global()?;
-    let started = seconds_on_cpu();
-    let forest = params.fit(&x, &rows, &y, None, 1)?;
-    let seconds = seconds_on_cpu() - started;
-    println!("enerinfer: {seconds:.2} s, {} leaves", forest.stats().leaves);
-    let forest = params.fit(&x, &rows[..TRAIN], &y[..TRAIN], None, 1)?;
-    println!("  held-out MAPE {:.3} %", mape(&predict(&forest, &x, &rows[TRAIN..])?));
-
-    let peer = RandomForestRegressorParameters::default()
-        .with_n_trees(200)
-        .with_max_depth(20)
-        .with_m(9)
-        .with_min_samples_leaf(1)
-        .with_min_samples_split(2);
-    let all = DenseMatrix::from_2d_vec(&dense)?;
-    let started = seconds_on_cpu();
-    RandomForestRegressor::fit(&all, &y, peer.clone())?;
-    println!("smartcore: {:.2} s", seconds_on_cpu() - started);
-    let train = DenseMatrix::from_2d_vec(&dense[..TRAIN].to_vec())?;
-    let fitted = RandomForestRegressor::fit(&train, &y[..TRAIN].to_vec(), peer)?;
-    let test = DenseMatrix::from_2d_vec(&dense[TRAIN..].to_vec())?;
-    println!("  held-out MAPE {:.3} %", mape(&fitted.predict(&test)?));
+    let (engine, y) = engine(&name, shapes, trees)?;
+    let mut seconds = f64::INFINITY;
+    for _ in 0..3 {
+        let started = process::cpu_seconds()?;
+        engine(y.len());
+        seconds = seconds.min(process::cpu_seconds()? - started);
+    }
+    let peak = process::peak_mb()?;
+    let train = y.len() / table::POINTS * 4 / 5 * table::POINTS;
+    let predicted = engine(train);
+    let errors = predicted.iter().zip(&y[train..]).map(|(p, y)| (p / y - 1.0).abs());
+    let mape = 100.0 * errors.sum::<f64>() / predicted.len() as f64;
+    println!("{seconds:.3} {peak:.0} {mape:.3}");
     Ok(())
 }

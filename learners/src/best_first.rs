@@ -24,7 +24,7 @@ struct Candidate {
 /// first is split first. Children stand before their parents in the result.
 pub(crate) fn grow_best_first<const F: usize>(
     matrix: &CodedMatrix,
-    splitter: &mut Splitter<'_, F>,
+    splitter: &mut Splitter<F>,
     root: Open,
     max_leaves: u32,
 ) -> Vec<GrownNode> {
@@ -50,7 +50,7 @@ pub(crate) fn grow_best_first<const F: usize>(
 
 /// Adds a leaf, and a candidate if it can be split.
 fn open<const F: usize>(
-    splitter: &mut Splitter<'_, F>,
+    splitter: &mut Splitter<F>,
     mut node: Open,
     nodes: &mut Vec<Growing>,
     candidates: &mut Vec<Candidate>,

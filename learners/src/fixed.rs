@@ -52,8 +52,10 @@ impl Sub for Sum {
 pub(crate) struct Scale {
     /// Bits of the weight.
     weight_bits: u32,
-    /// Fixed-point units per unit of the target.
+    /// Fixed-point units per unit of the target; a power of two.
     target_scale: f64,
+    /// Its reciprocal, which is exact.
+    target_unit: f64,
     /// Difference of two means (in fixed-point units) that rounding alone can make.
     resolution: f64,
     /// Weight of the pull toward zero (L2 regularisation of leaf values).
@@ -79,7 +81,7 @@ impl Scale {
 
     /// Weighted mean of the target, shrunk toward zero by L2.
     pub(crate) fn mean(&self, sum: Sum) -> f64 {
-        self.target(sum) / (self.weight(sum) + self.l2) / self.target_scale
+        self.target(sum) / (self.weight(sum) + self.l2) * self.target_unit
     }
 
     /// How much splitting a set into these two lowers the squared error, in units that are the
@@ -197,6 +199,7 @@ impl FixedRows {
             scale: Scale {
                 weight_bits,
                 target_scale: 1.0,
+                target_unit: 1.0,
                 resolution: 1.0 / lightest as f64,
                 l2: 0.0,
             },
@@ -228,6 +231,7 @@ impl FixedRows {
             let value = y(0);
             return Err(LearnError::Value { what: "target", row: self.rows[0], value, rule });
         }
+        self.scale.target_unit = 1.0 / self.scale.target_scale;
         for (i, units) in self.units.iter_mut().enumerate() {
             let exact = units.0 as f64 * y(i) * self.scale.target_scale;
             // Rounds half away from zero; `round` is a call on x86-64 without SSE4.1.

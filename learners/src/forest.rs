@@ -157,9 +157,6 @@ impl ParamGuard for ForestParams {
     }
 }
 
-/// Trees grown at a time; bounds the memory that is held twice.
-const BATCH: usize = 32;
-
 impl ForestValidParams {
     /// Number of trees.
     pub fn n_trees(&self) -> u32 {
@@ -253,7 +250,7 @@ impl ForestValidParams {
             }
             append_tree(&mut forest, nodes, |value| value / f64::from(self.n_trees));
         })?;
-        forest.validate()?;
+        debug_assert!(forest.validate().is_ok(), "grown trees are well-formed");
         Ok(forest)
     }
 
@@ -288,20 +285,18 @@ impl ForestValidParams {
     ) {
         let codes = gather::<F>(x, &fixed.rows);
         let seeds = tree_seeds(seed, self.n_trees as usize);
+        let threads = rayon::current_num_threads().min(seeds.len());
+        let mut growers: Vec<Grower<'_, F>> =
+            (0..threads).map(|_| Grower::new(x, fixed, &codes, self.limits())).collect();
         let mut tree = 0;
-        for batch in seeds.chunks(BATCH) {
-            let grown: Vec<Vec<GrownNode>> = batch
-                .par_iter()
-                .map_init(
-                    || (Grower::new(x, fixed, &codes, self.limits()), Vec::new()),
-                    |(grower, times), &seed| {
-                        self.sample(seed, fixed.rows.len(), times);
-                        grower.grow(times, seed, self.bootstrap).to_vec()
-                    },
-                )
-                .collect();
-            for nodes in grown {
-                take(tree, &nodes);
+        // A tree per thread at a time: their memory is used again, and no more is held twice.
+        for batch in seeds.chunks(threads) {
+            growers.par_iter_mut().zip(batch).for_each(|(grower, &seed)| {
+                let bootstrap = self.bootstrap;
+                grower.grow(|times| self.sample(seed, fixed.rows.len(), times), seed, bootstrap);
+            });
+            for grower in &growers[..batch.len()] {
+                take(tree, grower.nodes());
                 tree += 1;
             }
         }

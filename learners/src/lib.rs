@@ -70,6 +70,7 @@
 //! ```
 
 mod best_first;
+mod bins;
 mod boost;
 mod boost_learner;
 mod dataset;
@@ -88,6 +89,7 @@ mod predict;
 mod prepare;
 mod search;
 mod share;
+mod small;
 mod split;
 mod store;
 mod svr;

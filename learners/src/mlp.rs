@@ -1,5 +1,6 @@
 //! Multilayer perceptron, trained with L-BFGS (argmin) on the whole batch.
 
+use std::cell::{Ref, RefCell};
 use std::collections::BTreeMap;
 
 use argmin::core::{CostFunction, Executor, Gradient};
@@ -145,7 +146,7 @@ fn train(
     sizes.push(1);
     let shape = Shape { sizes, activation: params.activation };
     let start = shape.initial(seed);
-    let objective = Objective { shape: &shape, prepared: &prepared, alpha: params.alpha };
+    let objective = Objective::new(&shape, &prepared, params.alpha);
     let solver = LBFGS::new(MoreThuenteLineSearch::new(), 10);
     let result = Executor::new(objective, solver)
         .configure(|state| state.param(start).max_iters(u64::from(params.max_iterations)))
@@ -242,10 +243,26 @@ struct Objective<'a> {
     shape: &'a Shape,
     prepared: &'a Prepared,
     alpha: f64,
+    /// Parameters of the last evaluation and the outputs of every layer: the line search asks for
+    /// cost and gradient at the same point, one after the other.
+    last: RefCell<(Vec<f64>, Vec<Array2<f64>>)>,
 }
 
-impl Objective<'_> {
-    fn penalised<'a>(&'a self, params: &'a [f64]) -> impl Iterator<Item = f64> + 'a {
+impl<'a> Objective<'a> {
+    fn new(shape: &'a Shape, prepared: &'a Prepared, alpha: f64) -> Self {
+        Objective { shape, prepared, alpha, last: RefCell::default() }
+    }
+
+    /// Outputs of every layer for all training rows.
+    fn outputs(&self, params: &[f64]) -> Ref<'_, [Array2<f64>]> {
+        if self.last.borrow().0 != params {
+            *self.last.borrow_mut() =
+                (params.to_vec(), self.shape.forward(params, &self.prepared.z));
+        }
+        Ref::map(self.last.borrow(), |last| &last.1[..])
+    }
+
+    fn penalised<'b>(&'b self, params: &'b [f64]) -> impl Iterator<Item = f64> + 'b {
         self.shape.layers().flat_map(|(start, inputs, outputs)| {
             params[start..start + inputs * outputs].iter().copied()
         })
@@ -257,7 +274,7 @@ impl CostFunction for Objective<'_> {
     type Output = f64;
 
     fn cost(&self, params: &Vec<f64>) -> Result<f64, argmin::core::Error> {
-        let outputs = self.shape.forward(params, &self.prepared.z);
+        let outputs = self.outputs(params);
         let predicted = outputs[outputs.len() - 1].column(0);
         let n = self.prepared.t.len() as f64;
         let error: f64 = predicted
@@ -276,7 +293,7 @@ impl Gradient for Objective<'_> {
     type Gradient = Vec<f64>;
 
     fn gradient(&self, params: &Vec<f64>) -> Result<Vec<f64>, argmin::core::Error> {
-        let outputs = self.shape.forward(params, &self.prepared.z);
+        let outputs = self.outputs(params);
         let n = self.prepared.t.len() as f64;
         let predicted = outputs[outputs.len() - 1].column(0);
         let mut delta =
@@ -325,7 +342,7 @@ mod tests {
         let prepared = Prepared::new(&x, &rows, &y, Some(&w), scales, 99, 0).unwrap().unwrap();
         for activation in [Activation::Tanh, Activation::Relu] {
             let shape = Shape { sizes: vec![2, 4, 3, 1], activation };
-            let objective = Objective { shape: &shape, prepared: &prepared, alpha: 0.1 };
+            let objective = Objective::new(&shape, &prepared, 0.1);
             let params: Vec<f64> = shape.initial(3).iter().map(|p| p + 0.05).collect();
             let gradient = objective.gradient(&params).unwrap();
             for i in 0..params.len() {

@@ -41,7 +41,8 @@ pub(crate) struct Grower<'a, const F: usize> {
     fixed: &'a FixedRows,
     /// Codes of `fixed.rows`, row by row.
     codes: &'a [[u16; F]],
-    splitter: Splitter<'a, F>,
+    splitter: Splitter<F>,
+    times: Vec<u32>,
     nodes: Vec<GrownNode>,
 }
 
@@ -53,24 +54,30 @@ impl<'a, const F: usize> Grower<'a, F> {
         limits: Limits,
     ) -> Self {
         let splitter = Splitter::new(matrix, limits, fixed.scale);
-        Grower { matrix, fixed, codes, splitter, nodes: Vec::new() }
+        Grower { matrix, fixed, codes, splitter, times: Vec::new(), nodes: Vec::new() }
     }
 
-    /// Grows a tree on the rows drawn `times[i] > 0` times. With `random_ties`, equally good
-    /// splits are preferred by an order of the features that the tree draws, else by the columns'.
+    /// Grows a tree on the rows that `draw` gives a number of times above 0. With `random_ties`,
+    /// equally good splits are preferred by an order of the features that the tree draws, else by
+    /// the columns'.
     pub(crate) fn grow(
         &mut self,
-        times: &[u32],
+        draw: impl FnOnce(&mut Vec<u32>),
         tree_seed: u64,
         random_ties: bool,
-    ) -> &[GrownNode] {
+    ) {
+        draw(&mut self.times);
         self.nodes.clear();
         let seed = NodeSeed::root(tree_seed);
         if random_ties {
             self.splitter.shuffle_ties(seed);
         }
-        let root = self.splitter.load(self.fixed, self.codes, times, seed);
+        let root = self.splitter.load(self.fixed, self.codes, &self.times, seed);
         self.node(root);
+    }
+
+    /// The tree that was grown last.
+    pub(crate) fn nodes(&self) -> &[GrownNode] {
         &self.nodes
     }
 

@@ -177,3 +177,98 @@ fn large_tables_are_sampled_in_the_search() {
     assert_ne!(few, held_out(&MlpLearner { max_rows: 1000 }, &params, columns(1), &y));
     assert!(few.iter().all(|p| p.is_finite()));
 }
+
+/// Each variant differs from the base in one declared hyper-parameter and must give another model.
+fn changes<L: Learner>(learner: &L, base: L::Params, variants: Vec<(&str, L::Params)>) {
+    let (x, y) = smooth();
+    let rows: Vec<u32> = (0..x.n_rows() as u32).collect();
+    let declared = learner.describe(&base);
+    assert_eq!(declared.len(), variants.len(), "a variant for every hyper-parameter");
+    let predictions = |params: &L::Params| {
+        let model = learner.fit(params, &x, &rows, &y, None, 1).unwrap();
+        model.predict(&x, &rows).unwrap()
+    };
+    let reference = predictions(&base);
+    for (name, params) in variants {
+        let changed = learner.describe(&params);
+        let differing: Vec<&str> = declared
+            .keys()
+            .filter(|key| declared[*key] != changed[*key])
+            .map(String::as_str)
+            .collect();
+        assert_eq!(differing, [name]);
+        assert_ne!(predictions(&params), reference, "{}: {name}", learner.name());
+    }
+}
+
+/// A function that no family fits exactly.
+fn smooth() -> (CodedMatrix, Vec<f64>) {
+    let columns = vec![
+        (0..60).map(|i| 1 + i * 7 % 31).collect::<Vec<u32>>(),
+        (0..60).map(|i| 1 + i * 11 % 47).collect(),
+    ];
+    let y = (0..60)
+        .map(|i| {
+            let c = |f: usize| f64::from(columns[f][i]);
+            2.0 + (c(0) * c(1)).sqrt() + (c(0) / 5.0).sin()
+        })
+        .collect();
+    (CodedMatrix::new(Feature::ALL[..2].to_vec(), columns).unwrap(), y)
+}
+
+#[test]
+fn every_hyper_parameter_changes_some_fit() {
+    let base = MlpParams {
+        layers: 1,
+        width: 6,
+        activation: Activation::Tanh,
+        alpha: 1e-4,
+        max_iterations: 20,
+        log_inputs: false,
+        log_target: false,
+    };
+    let variants = vec![
+        ("layers", MlpParams { layers: 2, ..base.clone() }),
+        ("width", MlpParams { width: 7, ..base.clone() }),
+        ("activation", MlpParams { activation: Activation::Relu, ..base.clone() }),
+        ("alpha", MlpParams { alpha: 1e-2, ..base.clone() }),
+        ("max_iterations", MlpParams { max_iterations: 30, ..base.clone() }),
+        ("log_inputs", MlpParams { log_inputs: true, ..base.clone() }),
+        ("log_target", MlpParams { log_target: true, ..base.clone() }),
+    ];
+    changes(&MlpLearner { max_rows: 100 }, base, variants);
+
+    let base = SvrParams {
+        kernel: SvrKernel::Rbf,
+        c: 1.0,
+        epsilon: 0.1,
+        gamma: 1.0,
+        log_inputs: false,
+        log_target: false,
+    };
+    let variants = vec![
+        ("kernel", SvrParams { kernel: SvrKernel::Polynomial { degree: 2 }, ..base.clone() }),
+        ("c", SvrParams { c: 0.1, ..base.clone() }),
+        ("epsilon", SvrParams { epsilon: 0.2, ..base.clone() }),
+        ("gamma", SvrParams { gamma: 3.0, ..base.clone() }),
+        ("log_inputs", SvrParams { log_inputs: true, ..base.clone() }),
+        ("log_target", SvrParams { log_target: true, ..base.clone() }),
+    ];
+    changes(&SvrLearner { max_rows: 100 }, base, variants);
+
+    let base = PolyParams {
+        degree: 2,
+        interactions: false,
+        alpha: 1e-4,
+        log_inputs: false,
+        log_target: false,
+    };
+    let variants = vec![
+        ("degree", PolyParams { degree: 3, ..base.clone() }),
+        ("interactions", PolyParams { interactions: true, ..base.clone() }),
+        ("alpha", PolyParams { alpha: 1.0, ..base.clone() }),
+        ("log_inputs", PolyParams { log_inputs: true, ..base.clone() }),
+        ("log_target", PolyParams { log_target: true, ..base.clone() }),
+    ];
+    changes(&PolyLearner, base, variants);
+}

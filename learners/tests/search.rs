@@ -231,3 +231,31 @@ fn data_that_nothing_can_be_fitted_to_is_an_error() {
     assert_eq!(error(7, f64::NAN), "target of row 7 is NaN: must be finite");
     assert!(error(3, 0.0).starts_with("target of row 3 is 0"));
 }
+
+/// Targets so large that their variance overflows: a fit without the logarithm has no finite
+/// prediction, one with it is as good as ever.
+fn diverges_and_goes_on<L: Learner>(learner: &L) {
+    let mut table = table();
+    let largest = table.y.iter().copied().fold(0.0, f64::max);
+    for (i, (y, w)) in table.y.iter_mut().zip(&mut table.w).enumerate() {
+        *y = 1.3e154 * (0.9 + 0.1 * *y / largest) * [1.0, 0.1][i % 2];
+        *w = (1e150 / *y) * (1e150 / *y);
+    }
+    let found = run(learner, &table, 12, 2);
+    let mut diverged = 0;
+    for (params, trial) in found.params.iter().zip(&found.trials) {
+        let log_target = &learner.describe(params)["log_target"] == "true";
+        assert!(log_target || trial.mean().is_none(), "{}: {trial:?}", learner.name());
+        diverged += usize::from(trial.mean().is_none());
+    }
+    assert!((1..12).contains(&diverged), "{}: {diverged}", learner.name());
+    let best = found.best().expect("trials with the logarithm are left");
+    assert!(found.trials[best].mean().is_some_and(f64::is_finite));
+}
+
+#[test]
+fn a_diverged_fit_scores_worst_and_the_search_goes_on() {
+    diverges_and_goes_on(&MlpLearner { max_rows: 1000 });
+    diverges_and_goes_on(&SvrLearner { max_rows: 1000 });
+    diverges_and_goes_on(&PolyLearner);
+}

@@ -1,6 +1,8 @@
 //! `measure fuse`: timing records and a log, phase by phase.
 
 use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use clap::ValueEnum;
 use enerinfer_telemetry::csv_samples::CsvOptions;
@@ -11,7 +13,6 @@ use enerinfer_telemetry::parquet::{Partition, write_partition};
 use enerinfer_telemetry::{
     Error, TextTable, Zone, open_log, phase_records, read_prompts, records_csv,
 };
-use rayon::prelude::*;
 
 use crate::failure::Failure;
 use crate::output;
@@ -209,7 +210,7 @@ fn each_pair(
     if files.is_empty() {
         return Err(Failure::input(format!("{}: no INFO_*.csv in Hydra's layout", root.display())));
     }
-    let results: Vec<_> = files.par_iter().map(|(config, info)| one(config, info)).collect();
+    let results = in_threads(&files, &|(config, info)| one(config, info));
     let (mut prompts, mut failed) = (0, 0);
     for ((config, _), result) in files.iter().zip(&results) {
         match result {
@@ -225,4 +226,27 @@ fn each_pair(
         return Err(Failure::Failed(format!("{failed} files could not be fused")));
     }
     Ok(())
+}
+
+/// `one` on every item, one at a time in each thread. Not rayon: Parquet is written in a thread pool
+/// of its own, and a rayon thread that waits for it begins the next item on top of this one; at the
+/// end a corpus lies in memory.
+fn in_threads<I: Sync, T: Send>(items: &[I], one: &(dyn Fn(&I) -> T + Sync)) -> Vec<T> {
+    let next = AtomicUsize::new(0);
+    let done = Mutex::new(Vec::with_capacity(items.len()));
+    std::thread::scope(|scope| {
+        for _ in 0..rayon::current_num_threads().min(items.len()) {
+            scope.spawn(|| {
+                loop {
+                    let i = next.fetch_add(1, Ordering::Relaxed);
+                    let Some(item) = items.get(i) else { return };
+                    let result = one(item);
+                    done.lock().unwrap_or_else(|e| e.into_inner()).push((i, result));
+                }
+            });
+        }
+    });
+    let mut done = done.into_inner().unwrap_or_else(|e| e.into_inner());
+    done.sort_unstable_by_key(|(i, _)| *i);
+    done.into_iter().map(|(_, result)| result).collect()
 }

@@ -9,6 +9,7 @@ mod output;
 mod read;
 mod shape;
 mod simulate;
+mod synthesize;
 
 use std::process::ExitCode;
 
@@ -21,6 +22,7 @@ Examples:
   measure import sweep.csv --platform orin-nano --format q4_k_m --out measurements.csv
   measure fit-length runs.csv --out lengths.csv
   measure simulate --platform orin --out measurements.csv
+  measure synthesize --platform orin --count 300 --out models/
   measure shape model.gguf
   measure hydra check corpus/
 
@@ -45,6 +47,8 @@ enum Verb {
     FitLength(fit_length::Args),
     /// Makes a measurement table of a simulated device
     Simulate(simulate::Args),
+    /// Writes untrained models of sampled shapes, for engines to run
+    Synthesize(synthesize::Args),
     /// Reads the shape of a model from a GGUF file or a config.json
     Shape(shape::Args),
     /// Hydra's corpus: tables, figures, checks
@@ -59,6 +63,7 @@ fn main() -> ExitCode {
         Verb::Import(a) => import::run(&a),
         Verb::FitLength(a) => fit_length::run(&a),
         Verb::Simulate(a) => simulate::run(&a),
+        Verb::Synthesize(a) => synthesize::run(&a),
         Verb::Shape(a) => shape::run(&a),
         Verb::Hydra(v) => hydra::run(&v),
     };

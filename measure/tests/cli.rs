@@ -4,6 +4,9 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
+use enerinfer_datasets::read_shape;
+use enerinfer_datasets::synthesize::Manifest;
+
 fn data(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../telemetry/tests/data").join(path)
 }
@@ -33,7 +36,8 @@ fn text(path: &Path) -> &str {
 
 #[test]
 fn every_verb_has_help_with_an_example() {
-    for verb in ["read", "fuse", "import", "fit-length", "simulate", "shape", "hydra"] {
+    for verb in ["read", "fuse", "import", "fit-length", "simulate", "synthesize", "shape", "hydra"]
+    {
         assert!(ok(&[verb, "--help"]).contains("measure "), "{verb}");
         assert!(ok(&[verb, "--help"]).contains("Example"), "{verb}");
     }
@@ -238,4 +242,77 @@ fn a_file_that_is_not_there_fails_alike_in_every_verb() {
     ] {
         assert!(fails(1, args).contains(no), "{args:?}");
     }
+}
+
+#[test]
+fn untrained_models_are_written_listed_and_read_back() {
+    let target = tempfile::tempdir().unwrap();
+    let folder = target.path().join("models");
+    // The smallest of the survey, so that the test writes megabytes.
+    let small = ["--platform", "host_cpu", "--min-params", "30e6", "--max-params", "90e6"];
+    let args = |out: &Path, rest: &[&str]| -> Vec<String> {
+        let all = ["synthesize", "--count", "2", "--out", text(out)];
+        all.iter().chain(&small).chain(rest).map(|s| (*s).to_owned()).collect()
+    };
+    let run = |out: &Path, rest: &[&str]| {
+        let args = args(out, rest);
+        measure(&args.iter().map(String::as_str).collect::<Vec<_>>())
+    };
+    let stderr = |out: &Output| String::from_utf8_lossy(&out.stderr).into_owned();
+
+    let written = run(&folder, &["--format", "q4_0,q8_0"]);
+    assert!(written.status.success(), "{}", stderr(&written));
+    let manifest = Manifest::read(&folder).unwrap();
+    assert_eq!(manifest.entries.len(), 4);
+    for entry in &manifest.entries {
+        let path = folder.join(&entry.file);
+        assert_eq!(std::fs::metadata(&path).unwrap().len(), entry.bytes);
+        assert_eq!(read_shape(&path).unwrap().shape.unwrap(), entry.model.shape);
+    }
+    // Again: nothing to do. Another set: refused, and nothing is replaced.
+    let before = std::fs::read(folder.join(&manifest.entries[0].file)).unwrap();
+    assert!(stderr(&run(&folder, &["--format", "q4_0,q8_0"])).contains("4 files were there"));
+    let other = run(&folder, &["--format", "q4_0,q8_0", "--seed", "2"]);
+    assert_eq!(other.status.code(), Some(2));
+    assert!(stderr(&other).contains("lists other models"), "{}", stderr(&other));
+    // A file that was cut is written again, to the same bytes.
+    std::fs::write(folder.join(&manifest.entries[0].file), b"cut").unwrap();
+    assert!(stderr(&run(&folder, &["--format", "q4_0,q8_0"])).contains("3 files were there"));
+    assert!(before == std::fs::read(folder.join(&manifest.entries[0].file)).unwrap());
+
+    // One at a time: the command sees each file, and none stays.
+    let single = target.path().join("single");
+    let seen = run(&single, &["--format", "q4_0", "--one-at-a-time", "wc -c < \"$1\""]);
+    assert!(seen.status.success(), "{}", stderr(&seen));
+    let lengths: Vec<u64> =
+        String::from_utf8_lossy(&seen.stdout).lines().map(|l| l.trim().parse().unwrap()).collect();
+    let manifest = Manifest::read(&single).unwrap();
+    assert_eq!(lengths, manifest.entries.iter().map(|e| e.bytes).collect::<Vec<_>>());
+    assert!(manifest.entries.iter().all(|e| !single.join(&e.file).exists()));
+    // A command that fails ends the walk and keeps its file.
+    let failed = run(&single, &["--format", "q4_0", "--one-at-a-time", "false"]);
+    assert_eq!(failed.status.code(), Some(1));
+    assert!(single.join(&manifest.entries[0].file).exists());
+
+    let hugging_face = target.path().join("hf");
+    assert!(run(&hugging_face, &["--hf"]).status.success());
+    for entry in &Manifest::read(&hugging_face).unwrap().entries {
+        let read = read_shape(&hugging_face.join(&entry.file)).unwrap();
+        assert_eq!(read.shape.unwrap(), entry.model.shape);
+    }
+
+    for (rest, says) in [
+        (&[][..], "give --format"),
+        (&["--format", "q4_0", "--seed", "x"][..], "invalid value"),
+        (&["--format", "iq1"][..], "known formats"),
+    ] {
+        let out = run(&target.path().join("none"), rest);
+        assert_eq!(out.status.code(), Some(2), "{rest:?}");
+        assert!(stderr(&out).contains(says), "{}", stderr(&out));
+    }
+    let all = ["synthesize", "--platform", "orin", "--count", "20000", "--out"];
+    // No test machine has the petabytes that these need.
+    let refused = fails(1, &[&all[..], &[text(&target.path().join("all"))]].concat());
+    assert!(refused.contains("files need") && refused.contains("the first "), "{refused}");
+    assert!(!target.path().join("all/models.csv").exists());
 }

@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::csv_samples::{Recognised, recognise_column};
+use crate::csv_samples::{Recognised, number, recognise_column};
 use crate::time::parse_stamp;
 use crate::{Channel, Error, Row, SampleReader, Stamp, Tally};
 
@@ -72,9 +72,8 @@ impl JsonSamples {
     /// Not JSON, or no array of objects in it.
     pub fn new(bytes: &[u8]) -> Result<Self, Error> {
         let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
-        let document: Value = serde_json::from_slice(bytes)
-            .map_err(|e| Error::invalid(format!("not a JSON document: {e}")))?;
         let mut tally = Tally::default();
+        let document = document(bytes, &mut tally)?;
         let stated = stated(&document);
         if let Some(fault) = stated.and_then(|s| s.fault()) {
             tally.warn(fault);
@@ -100,7 +99,12 @@ impl JsonSamples {
         self.stated
     }
 
-    fn take(&mut self, cells: &Map<String, Value>, row: &mut Row) -> Result<(), &'static str> {
+    fn take(
+        &mut self,
+        cells: &Map<String, Value>,
+        row: &mut Row,
+        repairs: &mut Vec<&'static str>,
+    ) -> Result<(), &'static str> {
         row.stamp = Stamp::Absent;
         row.values.clear();
         row.values.resize(self.channels.len(), f64::NAN);
@@ -124,15 +128,42 @@ impl JsonSamples {
                             self.channels.len() - 1
                         }
                     };
-                    if let Some(v) = crate::text::float(text.trim().as_bytes()) {
-                        row.values[at] = v * scale;
-                    }
+                    let quantity = self.channels[at].quantity;
+                    row.values[at] = number(text.trim().as_bytes(), quantity, scale, repairs);
                 }
                 Recognised::Other => {}
             }
         }
         if row.values.iter().all(|v| v.is_nan()) { Err("no known quantity") } else { Ok(()) }
     }
+}
+
+/// The document, or the array of the objects of JSON lines.
+fn document(bytes: &[u8], tally: &mut Tally) -> Result<Value, Error> {
+    let fail = |e| Error::invalid(format!("not a JSON document: {e}"));
+    let mut values = serde_json::Deserializer::from_slice(bytes).into_iter::<Value>();
+    let first = values.next().transpose().map_err(fail)?.unwrap_or(Value::Null);
+    let mut rows = vec![first];
+    for value in values {
+        match value {
+            Ok(row) if rows[0].is_object() => rows.push(row),
+            // Not lines of samples: what follows the document is a fault.
+            Ok(_) => return Err(Error::invalid("not a JSON document: more than one value")),
+            Err(e) if rows.len() == 1 => return Err(fail(e)),
+            Err(e) => {
+                tally.warn(format!("the log is torn after sample {}: {e}", rows.len()));
+                break;
+            }
+        }
+    }
+    Ok(match rows.pop() {
+        Some(only) if rows.is_empty() => only,
+        Some(last) => {
+            rows.push(last);
+            Value::Array(rows)
+        }
+        None => Value::Null,
+    })
 }
 
 fn stated(document: &Value) -> Option<Stated> {
@@ -156,13 +187,16 @@ impl SampleReader for JsonSamples {
         while let Some(value) = self.rows.next() {
             self.number += 1;
             row.line = self.number;
+            let mut repairs = Vec::new();
             let outcome = match &value {
-                Value::Object(cells) => self.take(cells, row),
+                Value::Object(cells) => self.take(cells, row, &mut repairs),
                 _ => Err("not an object"),
             };
             match outcome {
                 Ok(()) => {
-                    self.tally.accept(&[]);
+                    repairs.sort_unstable();
+                    repairs.dedup();
+                    self.tally.accept(&repairs);
                     return Ok(true);
                 }
                 Err(reason) => {
@@ -206,9 +240,38 @@ mod tests {
         assert_eq!(right.fault(), None);
     }
 
+    fn powers(text: &str) -> (Vec<Option<f64>>, Tally) {
+        let mut r = JsonSamples::new(text.as_bytes()).unwrap();
+        let (mut row, mut powers) = (Row::default(), Vec::new());
+        while r.read(&mut row).unwrap() {
+            let at = crate::channel(r.channels(), "gpu_board_mw").unwrap();
+            powers.push(row.get(at));
+        }
+        (powers, r.tally().clone())
+    }
+
+    #[test]
+    fn lines_of_objects_are_samples_and_a_torn_last_one_is_named() {
+        let (found, tally) =
+            powers("{\"t\":1,\"power_draw\":5}\n{\"t\":2,\"power_draw\":\"6.5 W\"}\n{\"t\":3,\"po");
+        assert_eq!(found, [Some(5000.0), Some(6500.0)]);
+        assert!(tally.warnings[0].contains("torn after sample 2"), "{:?}", tally.warnings);
+    }
+
+    #[test]
+    fn text_for_no_value_is_counted() {
+        let (found, tally) = powers(
+            "[{\"t\":1,\"power_draw\":\"[N/A]\",\"temperature\":50},\
+             {\"t\":2,\"power_draw\":1e12,\"temperature\":50},\
+             {\"t\":3,\"power_draw\":null,\"temperature\":50}]",
+        );
+        assert_eq!(found, [None; 3]);
+        assert_eq!(tally.repairs.values().sum::<u64>(), 2, "{tally:?}");
+    }
+
     #[test]
     fn other_documents_are_refused() {
-        for bad in ["", "3", "{\"a\":1}", "[1"] {
+        for bad in ["", "3", "{\"a\":1}", "[1", "[1] [2]", "{\"t\":1} x"] {
             assert!(JsonSamples::new(bad.as_bytes()).is_err(), "{bad}");
         }
     }

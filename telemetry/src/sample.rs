@@ -35,6 +35,18 @@ impl Quantity {
             Quantity::Other => "1",
         }
     }
+
+    /// Whether a device can have the value: below 10 kW, 250 °C and 20 GHz, loads below ten times
+    /// full. What lies beyond is a fault of the log (another unit, glued digits, a wrapped counter).
+    pub fn is_possible(self, value: f64) -> bool {
+        match self {
+            Quantity::Power => value.abs() <= 1e7,
+            Quantity::Load => (0.0..=1000.0).contains(&value),
+            Quantity::Clock => (0.0..=2e4).contains(&value),
+            Quantity::Temperature => (-100.0..=250.0).contains(&value),
+            Quantity::Memory | Quantity::Energy | Quantity::Other => value.is_finite(),
+        }
+    }
 }
 
 /// A named series of values.

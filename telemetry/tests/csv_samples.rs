@@ -5,8 +5,11 @@ use enerinfer_telemetry::csv_samples::{ColumnMap, CsvOptions, CsvSamples};
 use enerinfer_telemetry::{Row, SampleReader, Stamp, Tally, channel};
 
 fn read(text: &[u8], map: &str) -> (Vec<String>, Vec<Row>, Tally) {
-    let options = CsvOptions { map: ColumnMap::parse(map).unwrap(), device: None };
-    let mut reader = CsvSamples::new(text, &options).unwrap();
+    read_with(text, &CsvOptions { map: ColumnMap::parse(map).unwrap(), device: None })
+}
+
+fn read_with(text: &[u8], options: &CsvOptions) -> (Vec<String>, Vec<Row>, Tally) {
+    let mut reader = CsvSamples::new(text, options).unwrap();
     let (mut rows, mut row) = (Vec::new(), Row::default());
     while reader.read(&mut row).unwrap() {
         assert!(row.values.iter().all(|v| !v.is_infinite()));
@@ -113,4 +116,83 @@ fn torn_rows_are_refused_by_line() {
     assert_eq!(rows.len(), 1);
     let lines: Vec<u64> = tally.refused_lines.iter().map(|r| r.line).collect();
     assert_eq!(lines, [3, 4, 5]);
+}
+
+#[test]
+fn index_and_uuid_name_one_device_and_a_row_index_names_none() {
+    let head = "timestamp, index, uuid, power.draw [W]\n";
+    let rows = "2026/01/01 00:00:00, 0, GPU-a, 5 W\n2026/01/01 00:00:00, 1, GPU-b, 9 W\n\
+                2026/01/01 00:00:01, 0, GPU-a, 6 W\n";
+    let (names, found, tally) = read(format!("{head}{rows}").as_bytes(), "");
+    let powers: Vec<_> = found.iter().map(|r| value(&names, r, "gpu_board_mw")).collect();
+    assert_eq!((powers, tally.refused), (vec![Some(5000.0), Some(6000.0)], 1));
+    for device in ["1", "GPU-b"] {
+        let options = CsvOptions { device: Some(device.to_owned()), ..CsvOptions::default() };
+        let (names, found, tally) = read_with(format!("{head}{rows}").as_bytes(), &options);
+        assert_eq!(value(&names, &found[0], "gpu_board_mw"), Some(9000.0), "{device}");
+        assert_eq!((found.len(), tally.refused), (1, 2));
+    }
+    let (names, found, _) = read(b"index,t_s,board_w\n0,1,5\n1,2,6\n2,3,7\n", "");
+    assert_eq!((found.len(), value(&names, &found[2], "board_mw")), (3, Some(7000.0)));
+}
+
+#[test]
+fn semicolons_come_with_decimal_commas() {
+    let (names, rows, _) = read(b"time_s;power_w;gpu_mhz\n1,5;12,25;306\n2,5;13;306\n", "");
+    assert_eq!(rows[0].stamp, Stamp::Utc(1_500_000_000));
+    assert_eq!(value(&names, &rows[0], "power_mw"), Some(12250.0));
+    assert_eq!(value(&names, &rows[1], "power_mw"), Some(13000.0));
+}
+
+#[test]
+fn times_are_known_by_name_and_unit() {
+    for (name, cell) in [
+        ("epoch_s", "1.5"),
+        ("epoch", "1.5"),
+        ("Elapsed [ms]", "1500"),
+        ("timestamp_us", "1500000"),
+        ("Unix_Time (ns)", "1500000000"),
+    ] {
+        let (_, rows, tally) = read(format!("{name},power_w\n{cell},5\n").as_bytes(), "");
+        assert_eq!(rows[0].stamp, Stamp::Utc(1_500_000_000), "{name}: {:?}", tally.warnings);
+    }
+}
+
+#[test]
+fn voltage_and_current_are_a_power_and_a_measured_one_is_better() {
+    let (names, rows, _) = read(b"t_s,voltage_mv,current_ma\n1,5000,1000\n2,5000,\n", "");
+    assert_eq!(names, ["power_mw"]);
+    assert_eq!(value(&names, &rows[0], "power_mw"), Some(5000.0));
+    assert_eq!(value(&names, &rows[1], "power_mw"), None);
+    for columns in ["power_mw,voltage_mv,current_ma", "voltage_mv,current_ma,power_mw"] {
+        let cells = if columns.starts_with('p') { "4800,5000,1000" } else { "5000,1000,4800" };
+        let (names, rows, tally) = read(format!("t_s,{columns}\n1,{cells}\n").as_bytes(), "");
+        assert_eq!(value(&names, &rows[0], "power_mw"), Some(4800.0), "{columns} {tally:?}");
+    }
+}
+
+#[test]
+fn values_that_no_device_has_are_no_values() {
+    let (names, rows, tally) = read(
+        b"t_s,power_w,gpu_mhz,temp_c,gpu_util\n1,1e9,306,50,5\n2,5,306000000,50,5\n\
+         3,5,306,999,5\n4,5,306,50,-1\n5,-0.4,306,-20,100\n",
+        "",
+    );
+    let missing: Vec<usize> =
+        rows.iter().map(|r| r.values.iter().filter(|v| v.is_nan()).count()).collect();
+    assert_eq!(missing, [1, 1, 1, 1, 0], "{names:?}");
+    assert_eq!(tally.repaired, 4);
+}
+
+#[test]
+fn a_counter_that_was_set_back_has_not_wrapped() {
+    // 9 mJ after 10 mJ: across the whole range it would be 262 kJ in a second.
+    let (names, rows, tally) = read(
+        b"t_s,energy_uj,max_energy_range_uj\n1,10000,262143328850\n2,9000,262143328850\n\
+         3,19000,262143328850\n",
+        "",
+    );
+    assert_eq!(value(&names, &rows[1], "energy_mw"), None);
+    assert_eq!(value(&names, &rows[2], "energy_mw"), Some(10.0));
+    assert_eq!(tally.repaired, 1);
 }

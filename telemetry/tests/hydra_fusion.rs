@@ -3,8 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
-use enerinfer_telemetry::TextTable;
-use enerinfer_telemetry::hydra::{HydraParser, HydraPlatform, LineFault, ParsedLine, unify};
+use enerinfer_telemetry::hydra::{HydraParser, HydraPlatform, LineFault, ParsedLine, unify_file};
 
 fn data(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/hydra").join(path)
@@ -17,6 +16,7 @@ fn unify_folder(p: HydraPlatform, folder: &Path) -> Vec<(PathBuf, Result<Vec<u8>
         .filter(|f| f.file_name().unwrap().to_str().unwrap().starts_with("INFO_"))
         .collect();
     infos.sort();
+    let target = tempfile::tempdir().unwrap();
     infos
         .into_iter()
         .map(|info| {
@@ -24,10 +24,10 @@ fn unify_folder(p: HydraPlatform, folder: &Path) -> Vec<(PathBuf, Result<Vec<u8>
                 let name = info.file_name().unwrap().to_str().unwrap();
                 info.with_file_name(name.replacen("INFO", kind, 1))
             };
-            let result = std::fs::read(sibling("TGS")).map_err(|e| e.to_string()).and_then(|log| {
-                let table = TextTable::open(&info).unwrap();
-                unify(p, &table, log.as_slice()).map(|(b, _)| b).map_err(|e| e.to_string())
-            });
+            let out = target.path().join("UNIFIED.csv");
+            let result = unify_file(p, &info, &sibling("TGS"), &out)
+                .map(|_| std::fs::read(&out).unwrap())
+                .map_err(|e| e.to_string());
             (sibling("UNIFIED"), result)
         })
         .collect()

@@ -87,14 +87,21 @@ fn each_fault_is_refused_or_flagged_with_its_reason() {
         power(Run { energy_j: Some(2.0), decode_s: Some(10.0), ..run(6, 900.0, 9.0) }, 10.0),
         power(Run { decode_std: Some(4.0), ..run(7, 900.0, 9.0) }, 10.0),
         power(Run { samples: Some(0), ..run(8, 900.0, 9.0) }, 10.0),
+        power(run(9, 900.0, 1e300), 10.0),
+        power(run(10, 900.0, -9.0), 10.0),
     ];
     let g = gate(runs, &GateOptions::default());
     let reasons = refusals(&g);
-    assert_eq!(reasons.iter().map(|r| r.0).collect::<Vec<_>>(), [2, 3, 4, 8]);
-    for (i, word) in ["differs from the one set", "throttled", "mixed units", "without any sample"]
-        .iter()
-        .enumerate()
-    {
+    assert_eq!(reasons.iter().map(|r| r.0).collect::<Vec<_>>(), [2, 3, 4, 8, 9, 10]);
+    let words = [
+        "differs from the one set",
+        "throttled",
+        "mixed units",
+        "without any sample",
+        "beyond what a device can have",
+        "a failed run",
+    ];
+    for (i, word) in words.iter().enumerate() {
         assert!(reasons[i].1.contains(word), "{:?}", reasons[i]);
     }
     let flags: Vec<&BTreeSet<RunFlag>> = g.runs.iter().map(|r| &r.1).collect();

@@ -174,3 +174,37 @@ fn refused_lines_are_named() {
     assert_eq!(lines, [2, 3, 4, 5, 6]);
     assert!(t.warnings.iter().any(|w| w.contains("VDD_X")));
 }
+
+#[test]
+fn a_loggers_prefix_gives_the_time_or_is_passed_over() {
+    const BODY: &str = "RAM 9021/62841MB (lfb 3x4MB) CPU [12%@1029] VDD_IN 5000mW/5000mW";
+    const OWN: &str = "06-15-2026 10:00:04";
+    let utc = Stamp::Utc(1_781_517_604_500_000_000);
+    let civil = Stamp::Civil(1_781_517_604_000_000_000);
+    for (prefix, stamp) in [
+        ("2026-06-15T10:00:04.5Z ", utc),
+        ("[2026-06-15 12:00:04.500+02:00]: ", utc),
+        ("1781517604.5 ", utc),
+        ("2026-06-15T10:00:04.5Z 06-15-2026 12:00:04 ", utc),
+        ("2026/06/15 10:00:04 ", civil),
+        ("Jun 15 10:00:04 host tegrastats[77]: ", Stamp::Absent),
+        ("\u{1b}[0m06-15-2026 10:00:04 ", civil),
+        ("", Stamp::Absent),
+    ] {
+        let l = read(format!("{prefix}{BODY}\n").leak().as_bytes());
+        assert_eq!(l.rows[0].stamp, stamp, "{prefix}");
+        assert_eq!(l.get(0, "vdd_in_mw"), Some(5000.0), "{prefix}");
+        assert_eq!(l.channels.len(), 9, "{prefix}: {:?}", l.channels);
+    }
+    assert_eq!(read(format!("host: {OWN} {BODY}\n").leak().as_bytes()).rows[0].stamp, civil);
+}
+
+#[test]
+fn readings_that_no_board_has_are_no_values() {
+    let l = read(
+        b"RAM 1/2MB CPU [1%@1029] cpu@300C gpu@-40C VDD_IN 99999999999mW/5mW VDD_SOC 5mW/5mW\n",
+    );
+    assert_eq!((l.get(0, "temp_cpu_c"), l.get(0, "temp_gpu_c")), (None, Some(-40.0)));
+    assert_eq!((l.get(0, "vdd_in_mw"), l.get(0, "vdd_in_avg_mw")), (None, Some(5.0)));
+    assert_eq!(l.repaired("beyond what a device can have: no value"), 1);
+}

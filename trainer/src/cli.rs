@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
+use enerinfer_artifacts::Target;
 
 use crate::{Family, FeatureSet};
 
@@ -17,6 +18,7 @@ use crate::{Family, FeatureSet};
 Examples:
   train --platform orin                                the whole job on the simulated AGX Orin
   train --platform orin --trials 50                    a first run, in a minute
+  train --platform orin --resume --pick power=20000    another point of the size-accuracy front
   train --platform myboard --measurements table.csv    on your own measurements
   train choose --measurements table.csv --qoe 5        best clocks for 5 tokens/s, no training
   train evaluate --all                                 the papers' figures for all devices
@@ -100,6 +102,11 @@ pub struct TrainArgs {
     /// Flash for all predictors together, in KiB (estimated for thumbv7em)
     #[arg(long, value_name = "KIB", default_value_t = 128, value_parser = clap::value_parser!(u32).range(1..=1_048_576))]
     pub flash_budget: u32,
+    /// Compile for TARGET (peak, scale, power, accel_power) the most accurate predictor of at most
+    /// so many bytes, instead of the smallest within one standard error; with --resume after a look
+    /// at the report's size-accuracy front, no trial is fitted again
+    #[arg(long, value_name = "TARGET=BYTES", value_delimiter = ',', value_parser = pick)]
+    pub pick: Vec<Pick>,
     /// Threads; results do not depend on it [default: all cores]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub threads: Option<u32>,
@@ -109,6 +116,15 @@ pub struct TrainArgs {
     /// Print the platforms that can be simulated, and exit
     #[arg(long)]
     pub list_platforms: bool,
+}
+
+/// A user's limit for the predictor of one target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pick {
+    /// The target.
+    pub target: Target,
+    /// Most bytes, estimated for thumbv7em.
+    pub bytes: u64,
 }
 
 /// Options of `train evaluate`.
@@ -164,6 +180,18 @@ pub struct ChooseArgs {
     /// Only this model of the table
     #[arg(long, value_name = "NAME")]
     pub model: Option<String>,
+}
+
+fn pick(text: &str) -> Result<Pick, String> {
+    let targets = Target::COMPILED;
+    let rule = || {
+        let names: Vec<&str> = targets.iter().map(|t| t.name()).collect();
+        format!("TARGET=BYTES is needed, with TARGET one of {}", names.join(", "))
+    };
+    let (name, bytes) = text.split_once('=').ok_or_else(rule)?;
+    let target = targets.into_iter().find(|t| t.name() == name).ok_or_else(rule)?;
+    let bytes = bytes.parse().map_err(|_| rule())?;
+    Ok(Pick { target, bytes })
 }
 
 fn qoe(text: &str) -> Result<f64, String> {

@@ -35,6 +35,31 @@ pub enum TrainError {
         /// Budget in bytes.
         budget: u64,
     },
+    /// A target was picked twice.
+    #[error("--pick names `{target}` twice")]
+    PickedTwice {
+        /// Target's name.
+        target: &'static str,
+    },
+    /// A target was picked that the measurements have no values for.
+    #[error("--pick names `{target}`, which the measurements have no values for")]
+    PickedUnmeasured {
+        /// Target's name.
+        target: &'static str,
+    },
+    /// No trial is as small as picked.
+    #[error(
+        "--pick {target}={bytes}: the smallest predictor found for `{target}` needs about \
+         {smallest} bytes; allow that, or raise --trials"
+    )]
+    PickedTooSmall {
+        /// Target's name.
+        target: &'static str,
+        /// Bytes allowed.
+        bytes: u64,
+        /// Bytes of the smallest trial.
+        smallest: u64,
+    },
     /// Temperature traces say too little.
     #[error(
         "at most {} segments to fit on and {} to test on were found; {} and {} are needed. A \

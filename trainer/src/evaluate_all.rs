@@ -191,6 +191,7 @@ fn judge(
         trials: args.trials,
         journal: &journal,
         flash_budget_bytes: FLASH_BUDGET_BYTES,
+        picks: &[],
         thermal: None,
         command: String::new(),
     };

@@ -9,7 +9,7 @@ use enerinfer_codegen::{Options, check_destination, generate_to};
 use enerinfer_datasets::{MeasurementTable, Model, WeightFormat, sampler};
 use enerinfer_device::{Noise, SimulatedDevice};
 
-use crate::cli::TrainArgs;
+use crate::cli::{Pick, TrainArgs};
 use crate::journal::{Journal, run_digest};
 use crate::pipeline::{self, Config, Outcome};
 use crate::progress::{Mode, Progress};
@@ -84,6 +84,7 @@ pub fn run(args: &TrainArgs) -> Result<String> {
         Some(path) => format!("cannot train on {}", path.display()),
         None => "cannot train".to_owned(),
     })?;
+    pipeline::check_picks(&input.table, &args.pick)?;
     let thermal = thermal_model(&input, args, &progress)?;
     std::fs::create_dir_all(&out)
         .with_context(|| format!("cannot create the output folder {}", out.display()))?;
@@ -99,6 +100,7 @@ pub fn run(args: &TrainArgs) -> Result<String> {
         journal: &journal,
         thermal: thermal.as_ref(),
         flash_budget_bytes: u64::from(args.flash_budget) << 10,
+        picks: &args.pick,
         command: regenerate_command(simulates, args),
     };
     let outcome = pipeline::run(&config, &progress)?;
@@ -166,6 +168,13 @@ fn imported(platform: &str, path: &Path, progress: &Progress) -> Result<Input> {
         eprintln!("warning: {}: {warning}", path.display());
     }
     check_clocks(platform, path, &table)?;
+    if table.platform.clocks.len() == 1 {
+        eprintln!(
+            "warning: {}: only one operating point: predictors can be trained, but there is \
+             nothing to choose between; measure at more clocks",
+            path.display()
+        );
+    }
     progress.note(&format!(
         "{}: {} models × {} operating points, {}",
         path.display(),
@@ -251,6 +260,9 @@ fn regenerate_command(platform: &str, args: &TrainArgs) -> String {
         " --seed {} --trials {} --flash-budget {}",
         args.seed, args.trials, args.flash_budget
     );
+    for Pick { target, bytes } in &args.pick {
+        let _ = write!(command, " --pick {}={bytes}", target.name());
+    }
     if let Some(path) = &args.thermal {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let _ = write!(command, " --thermal {name}");

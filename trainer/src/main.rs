@@ -34,8 +34,15 @@ fn main() -> ExitCode {
                         )
                     )
                     || cause.downcast_ref::<enerinfer_trainer::TrainError>().is_some_and(|e| {
-                        use enerinfer_trainer::TrainError::{TooFewModels, TooFewSegments};
-                        matches!(e, TooFewModels { .. } | TooFewSegments { .. })
+                        use enerinfer_trainer::TrainError as E;
+                        matches!(
+                            e,
+                            E::TooFewModels { .. }
+                                | E::TooFewSegments { .. }
+                                | E::PickedTwice { .. }
+                                | E::PickedUnmeasured { .. }
+                                | E::PickedTooSmall { .. }
+                        )
                     })
             });
             ExitCode::from(if bad_input { BAD_INPUT } else { 1 })

@@ -13,6 +13,7 @@ use enerinfer_hyperparam::{GroupedKFold, mape_percent, split_by_model};
 use enerinfer_learners::Model;
 
 use crate::TrainError;
+use crate::cli::Pick;
 use crate::compare::Finals;
 use crate::evaluate::{HeldOut, target_mape_percent};
 use crate::journal::Journal;
@@ -21,7 +22,7 @@ use crate::progress::Progress;
 use crate::samples::{FeatureSet, Samples, median_normaliser, samples};
 use crate::search::{Family, FamilySearch, Settings, TargetData, compiled};
 use crate::seeds::Seeds;
-use crate::select::{Choice, fit_together, front};
+use crate::select::{Choice, fit_together, front, picked};
 use crate::thermal::{self, Thermal};
 
 /// Folds of the cross-validation (EnerInfer §4.2).
@@ -53,6 +54,8 @@ pub struct Config<'a> {
     pub thermal: Option<&'a Thermal>,
     /// Flash for all predictors, bytes.
     pub flash_budget_bytes: u64,
+    /// Targets whose predictor the user limits to a number of bytes.
+    pub picks: &'a [Pick],
     /// Command that regenerates the outputs, with relative paths.
     pub command: String,
 }
@@ -77,6 +80,23 @@ pub fn check_models(table: &MeasurementTable) -> Result<(), TrainError> {
     Ok(())
 }
 
+/// Checks that every picked target is measured, and picked once.
+///
+/// # Errors
+/// With the target if not.
+pub fn check_picks(table: &MeasurementTable, picks: &[Pick]) -> Result<(), TrainError> {
+    for (i, Pick { target, .. }) in picks.iter().enumerate() {
+        let name = target.name();
+        if !targets_of(table).any(|t| t == *target) {
+            return Err(TrainError::PickedUnmeasured { target: name });
+        }
+        if picks[..i].iter().any(|p| p.target == *target) {
+            return Err(TrainError::PickedTwice { target: name });
+        }
+    }
+    Ok(())
+}
+
 /// Splits, searches, chooses, refits, compiles and evaluates.
 ///
 /// # Errors
@@ -84,6 +104,7 @@ pub fn check_models(table: &MeasurementTable) -> Result<(), TrainError> {
 pub fn run(config: &Config<'_>, progress: &Progress) -> Result<Outcome, TrainError> {
     let table = config.table;
     check_models(table)?;
+    check_picks(table, config.picks)?;
     let seeds = Seeds::new(config.seed);
     let split = split_by_model(table.models.len(), TEST_FRACTION, seeds.split)?;
     let train = table.subset(&indices(&split.train));
@@ -97,7 +118,7 @@ pub fn run(config: &Config<'_>, progress: &Progress) -> Result<Outcome, TrainErr
         journal: config.journal,
     };
     let searched = search_all(config, &train, &folds, settings, progress)?;
-    let (selected, predictors) = select(&searched, config.flash_budget_bytes, seeds.fit)?;
+    let (selected, predictors) = select(&searched, config, seeds.fit)?;
 
     let mut bundle = Bundle {
         platform: PlatformId {
@@ -145,11 +166,23 @@ pub fn run(config: &Config<'_>, progress: &Progress) -> Result<Outcome, TrainErr
             ));
         }
     }
+    for Pick { target, bytes } in config.picks {
+        notes.push(format!(
+            "`{}`: picked by the user, the most accurate of at most {bytes} bytes.",
+            target.name()
+        ));
+    }
     for family in config.families.iter().filter(|f| f.halves()) {
         notes.push(format!(
             "{}: trials ran by successive halving over rows; finalists are scored on all.",
             family.name()
         ));
+    }
+    if table.platform.clocks.len() == 1 {
+        notes.push(
+            "The table has only one operating point: there is nothing to choose between."
+                .to_owned(),
+        );
     }
     if !table.has_power() {
         notes.push(
@@ -299,16 +332,23 @@ fn feature_sets(
 /// forests together are within the budget.
 fn select(
     searched: &[Searched],
-    budget_bytes: u64,
+    config: &Config<'_>,
     fit_seed: u64,
 ) -> Result<(Vec<Choice>, Vec<Predictor>), TrainError> {
+    let budget_bytes = config.flash_budget_bytes;
     let compiled: Vec<&Searched> =
         searched.iter().filter(|s| s.data.target != Target::Monolithic).collect();
     let mut allowed = budget_bytes;
     loop {
         let fronts = compiled
             .iter()
-            .map(|s| front(s.data.target.name(), &s.families, allowed))
+            .map(|s| {
+                let target = s.data.target;
+                match config.picks.iter().find(|pick| pick.target == target) {
+                    Some(pick) => Ok(vec![picked(target.name(), &s.families, pick.bytes)?]),
+                    None => front(target.name(), &s.families, allowed),
+                }
+            })
             .collect::<Result<Vec<_>, _>>()?;
         let choices = fit_together(&fronts, allowed)?;
         let predictors = compiled

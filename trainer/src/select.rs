@@ -22,6 +22,12 @@ struct Compilable {
     trial: Trial,
 }
 
+impl Compilable {
+    fn mape(&self) -> f64 {
+        self.trial.mean().unwrap_or(f64::INFINITY)
+    }
+}
+
 /// Trials of one target from the preferred one down: each smaller than the one before, and the
 /// most accurate of its size or less.
 ///
@@ -35,6 +41,52 @@ pub(crate) fn front(
     searches: &[FamilySearch],
     budget_bytes: u64,
 ) -> Result<Vec<(Choice, u64, f64)>, TrainError> {
+    let (mut options, smallest) = options(target, searches)?;
+    options.retain(|o| o.bytes <= budget_bytes);
+    let trials: Vec<Trial> = options.iter().map(|o| o.trial.clone()).collect();
+    let Some(start) = smallest_within_one_se(&trials, |i| options[i].bytes) else {
+        return Err(TrainError::FlashBudget { smallest, budget: budget_bytes });
+    };
+    let entry = |o: &Compilable| (o.choice, o.bytes, o.mape());
+    let mut smaller: Vec<&Compilable> =
+        options.iter().filter(|o| o.bytes < options[start].bytes).collect();
+    smaller.sort_by(|a, b| a.bytes.cmp(&b.bytes).then(a.mape().total_cmp(&b.mape())));
+    let mut front = Vec::new();
+    let mut best = f64::INFINITY;
+    for option in smaller {
+        if option.mape() < best {
+            best = option.mape();
+            front.push(entry(option));
+        }
+    }
+    front.push(entry(&options[start]));
+    front.reverse();
+    Ok(front)
+}
+
+/// The most accurate trial of at most `bytes`, the smaller among equals: what a user picked.
+///
+/// # Errors
+/// If no trial can be compiled, or none is so small.
+pub(crate) fn picked(
+    target: &'static str,
+    searches: &[FamilySearch],
+    bytes: u64,
+) -> Result<(Choice, u64, f64), TrainError> {
+    let (options, smallest) = options(target, searches)?;
+    options
+        .iter()
+        .filter(|o| o.bytes <= bytes)
+        .map(|o| (o.choice, o.bytes, o.mape()))
+        .min_by(|a, b| a.2.total_cmp(&b.2).then(a.1.cmp(&b.1)))
+        .ok_or(TrainError::PickedTooSmall { target, bytes, smallest })
+}
+
+/// Every trial that can be compiled, and the bytes of the smallest.
+fn options(
+    target: &'static str,
+    searches: &[FamilySearch],
+) -> Result<(Vec<Compilable>, u64), TrainError> {
     let mut options: Vec<Compilable> = Vec::new();
     for (family, search) in searches.iter().enumerate() {
         for (trial, c) in search.candidates.iter().enumerate() {
@@ -44,30 +96,10 @@ pub(crate) fn front(
             }
         }
     }
-    let Some(smallest) = options.iter().map(|o| o.bytes).min() else {
-        return Err(TrainError::NoUsableTrial { target });
-    };
-    options.retain(|o| o.bytes <= budget_bytes);
-    let trials: Vec<Trial> = options.iter().map(|o| o.trial.clone()).collect();
-    let Some(start) = smallest_within_one_se(&trials, |i| options[i].bytes) else {
-        return Err(TrainError::FlashBudget { smallest, budget: budget_bytes });
-    };
-    let mape = |o: &Compilable| o.trial.mean().unwrap_or(f64::INFINITY);
-    let entry = |o: &Compilable| (o.choice, o.bytes, mape(o));
-    let mut smaller: Vec<&Compilable> =
-        options.iter().filter(|o| o.bytes < options[start].bytes).collect();
-    smaller.sort_by(|a, b| a.bytes.cmp(&b.bytes).then(mape(a).total_cmp(&mape(b))));
-    let mut front = Vec::new();
-    let mut best = f64::INFINITY;
-    for option in smaller {
-        if mape(option) < best {
-            best = mape(option);
-            front.push(entry(option));
-        }
+    match options.iter().map(|o| o.bytes).min() {
+        Some(smallest) => Ok((options, smallest)),
+        None => Err(TrainError::NoUsableTrial { target }),
     }
-    front.push(entry(&options[start]));
-    front.reverse();
-    Ok(front)
 }
 
 /// Index into each list of `(choice, bytes, MAPE)`, largest first, so that the bytes together fit:

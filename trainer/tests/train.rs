@@ -156,10 +156,37 @@ fn bad_tables_end_in_one_error_with_file_row_and_column() {
         format!("{t}{row}\n")
     });
     assert!(error.contains("row 3") && error.contains("row 14"), "{error}");
+    let error = refused(|t| {
+        let header = t.lines().next().unwrap();
+        t.replacen("tiny-b", &format!("{header}\ntiny-b"), 1)
+    });
+    assert!(error.contains("row 6") && error.contains("repeats the header"), "{error}");
     let error = refused(|t| t.lines().take(12).collect::<Vec<_>>().join("\n") + "\n");
     assert!(error.contains("model"), "a hole in the grid: {error}");
     assert!(refused(|_| String::new()).contains("table.csv"));
     assert!(refused(|t| t.lines().next().unwrap().to_owned() + "\n").contains("table.csv"));
+}
+
+#[test]
+fn one_operating_point_trains_with_a_warning() {
+    let folder = tempfile::tempdir().unwrap();
+    let small = include_str!("data/measured_small.csv");
+    let (header, rows) = small.split_once('\n').unwrap();
+    let row = rows.lines().next().unwrap();
+    // Seven models, each at the one point of the first row.
+    let rows = (0..7).map(|i| {
+        let layers = format!("tiny-a,{}", 12 + i);
+        let renamed = row.replacen("tiny-a,12", &layers, 1).replacen("tiny-a", &format!("m{i}"), 1);
+        renamed.replacen("32.153", &(40.0 / f64::from(12 + i)).to_string(), 1) + "\n"
+    });
+    let table = format!("{header}\n{}", rows.collect::<String>());
+    std::fs::write(folder.path().join("t.csv"), table).unwrap();
+    let args = ["--platform", "board9", "--measurements", "t.csv", "--trials", "4", "--quiet"];
+    let run = train(folder.path(), &args);
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    assert!(run.stderr.contains("warning: t.csv: only one operating point"), "{}", run.stderr);
+    let record = Record::read(&folder.path().join("out/board9/report.json")).unwrap();
+    assert!(record.notes.iter().any(|n| n.contains("only one operating point")));
 }
 
 #[test]
@@ -299,6 +326,49 @@ fn a_killed_run_resumes_to_the_bytes_of_an_undisturbed_one() {
     assert_eq!(run.code, 2);
     assert!(run.stderr.contains("other measurements"), "{}", run.stderr);
     assert!(files(&out)["report.json"] == expected["report.json"], "nothing was replaced");
+}
+
+#[test]
+fn another_point_of_the_front_is_picked_without_a_new_search() {
+    let folder = tempfile::tempdir().unwrap();
+    assert_eq!(train(folder.path(), &SMALL).code, 0);
+    let out = folder.path().join("out/h_phone");
+    let journal = std::fs::read(out.join("search.jsonl")).unwrap();
+    let power = || {
+        let record = Record::read(&out.join("report.json")).unwrap();
+        let power = record.targets.into_iter().find(|t| t.target.name() == "power").unwrap();
+        (power, record.notes)
+    };
+    let (before, _) = power();
+    let smallest = before.trials.iter().filter_map(|t| t.est_bytes).min().unwrap();
+    let pick = |bytes: u64| {
+        let pick = format!("power={bytes}");
+        train(folder.path(), &[&SMALL[..], &["--resume", "--pick", &pick]].concat())
+    };
+    let largest = before.trials.iter().filter_map(|t| t.est_bytes).max().unwrap();
+    for bytes in [smallest, largest] {
+        let run = pick(bytes);
+        assert_eq!(run.code, 0, "{}", run.stderr);
+        let (after, notes) = power();
+        assert!(notes.iter().any(|n| n.contains("`power`") && n.contains(&bytes.to_string())));
+        let lowest = after
+            .trials
+            .iter()
+            .filter(|t| t.est_bytes.is_some_and(|b| b <= bytes))
+            .filter_map(|t| t.cv_mape_percent)
+            .fold(f64::INFINITY, f64::min);
+        assert_eq!(after.cv_mape_percent, lowest, "the most accurate of at most {bytes} bytes");
+        assert!(std::fs::read(out.join("search.jsonl")).unwrap() == journal, "a trial was fitted");
+    }
+
+    let report = files(&out);
+    let run = pick(1);
+    assert_eq!(run.code, 2, "{}", run.stdout);
+    assert!(run.stderr.contains("the smallest predictor found"), "{}", run.stderr);
+    let twice = ["--resume", "--pick", "power=1", "--pick", "power=2"];
+    let run = train(folder.path(), &[&SMALL[..], &twice].concat());
+    assert!(run.code == 2 && run.stderr.contains("twice"), "{}", run.stderr);
+    assert!(report == files(&out), "a refused pick changes nothing");
 }
 
 #[test]

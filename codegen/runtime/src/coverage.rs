@@ -12,11 +12,11 @@ pub enum Feature {
     Heads,
     /// Number of key/value heads.
     KvHeads,
-    /// Intermediate (FFN) size of one expert.
+    /// Intermediate (FFN) size of all active experts together.
     Ffn,
     /// Vocabulary size.
     Vocab,
-    /// Total parameters in thousands.
+    /// Total parameters in thousands; of experts, only as many as are active.
     TotalParamsK,
     /// Weights read per decoded token, in thousands.
     ReadParamsK,

@@ -106,6 +106,13 @@ impl Shape {
         }
     }
 
+    /// Total parameters without the experts that are not active for a token.
+    fn used_params(&self) -> u64 {
+        let read = self.ffn_params(self.active_experts);
+        let unused = self.ffn_params(self.experts).saturating_sub(read);
+        self.total_params().saturating_sub(unused)
+    }
+
     /// Attention weights of all layers: q, k, v and output projections.
     fn attn_params(&self) -> u64 {
         let heads = u64::from(self.heads) + u64::from(self.kv_heads);
@@ -142,9 +149,9 @@ impl Shape {
             Feature::Hidden => self.hidden,
             Feature::Heads => self.heads,
             Feature::KvHeads => self.kv_heads,
-            Feature::Ffn => self.ffn,
+            Feature::Ffn => self.ffn.saturating_mul(self.active_experts),
             Feature::Vocab => self.vocab,
-            Feature::TotalParamsK => thousands(self.total_params()),
+            Feature::TotalParamsK => thousands(self.used_params()),
             Feature::ReadParamsK => thousands(self.read_params()),
             Feature::LmHeadParamsK => thousands(self.lm_head_params()),
             Feature::FfnParamsK => thousands(self.ffn_params(self.active_experts)),
@@ -195,5 +202,10 @@ mod tests {
         // Mixtral 8x7B: 46.7 B in total, 12.9 B per token (mistral.ai, December 2023).
         assert_eq!(moe.total_params() / 100_000_000, 467);
         assert_eq!(moe.read_params() / 100_000_000, 127);
+        // To a predictor it is the dense model of both active experts.
+        let same_work = Shape::new(32, 4096, 32, 8, 2 * 14336, 32000);
+        assert_eq!(moe.feature(Feature::Ffn), same_work.feature(Feature::Ffn));
+        let router = moe.used_params() - same_work.total_params();
+        assert_eq!(router, 32 * 4096 * 8);
     }
 }

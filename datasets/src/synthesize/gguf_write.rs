@@ -5,11 +5,11 @@ use std::path::Path;
 
 use enerinfer_artifacts::ShapeDims;
 
-use super::SynthesizeError;
 use super::mix::tensor_type;
-use super::output::{Counter, write_large};
+use super::output::write_large;
 use super::pattern::Patterns;
 use super::tensors::{Role, Tensor, of_shape};
+use super::{SynthesizeError, file_stem};
 use crate::ggml::{ALIGNMENT, MAGIC, TensorType, ValueType, aligned, key};
 use crate::{Model, WeightFormat};
 
@@ -98,13 +98,15 @@ impl GgufModel {
             head_bytes: 0,
             file_bytes: 0,
         };
-        let mut counter = Counter::default();
-        // A counter does not fail.
-        let _ = gguf.write_head(&mut counter);
-        gguf.head_bytes = counter.0;
+        gguf.head_bytes = gguf.count_head_bytes();
         gguf.file_bytes = padded(gguf.head_bytes)
             + gguf.tensors.iter().map(|t| padded(data_bytes(t))).sum::<u64>();
         Ok(gguf)
+    }
+
+    /// `<model>-<format>.gguf`, with `_` for what is no letter, digit, `.`, `_` or `-`.
+    pub fn file_name(&self) -> String {
+        format!("{}-{}.gguf", file_stem(&self.name), self.format)
     }
 
     /// Length of the file.
@@ -162,6 +164,16 @@ impl GgufModel {
             offset += padded(data_bytes(entry));
         }
         Ok(())
+    }
+
+    /// Length of what [`GgufModel::write_head`] writes, without making its lists of tokens: a
+    /// collection asks for the lengths of all its files at once.
+    fn count_head_bytes(&self) -> u64 {
+        let entries: u64 = self.entries().iter().map(|(key, e)| text_bytes(key) + e.bytes()).sum();
+        let infos = self.tensors.iter().map(|(tensor, _)| {
+            text_bytes(&tensor_name(tensor)) + 4 + 8 * tensor.dims().count() as u64 + 4 + 8
+        });
+        MAGIC.len() as u64 + 4 + 8 + 8 + entries + infos.sum::<u64>()
     }
 
     fn entries(&self) -> Vec<(String, Entry)> {
@@ -253,6 +265,17 @@ enum Entry {
 }
 
 impl Entry {
+    /// Length of what [`Entry::write`] writes.
+    fn bytes(&self) -> u64 {
+        let array = |content: u64| 4 + 8 + content;
+        4 + match self {
+            Entry::U32(_) | Entry::F32(_) => 4,
+            Entry::Text(text) => text_bytes(text),
+            Entry::Tokens(len) => array(tokens_bytes(*len)),
+            Entry::Scores(len) | Entry::TokenTypes(len) => array(4 * u64::from(*len)),
+        }
+    }
+
     fn write(&self, out: &mut impl Write) -> io::Result<()> {
         match self {
             Entry::U32(value) => {
@@ -295,6 +318,20 @@ fn token(id: u32) -> (String, u32) {
     }
 }
 
+/// Length of the first `len` tokens of the dummy vocabulary as a list.
+fn tokens_bytes(len: u32) -> u64 {
+    let special: u64 = (0..len.min(FIRST_NORMAL_TOKEN)).map(|id| text_bytes(&token(id).0)).sum();
+    let Some(normal) = len.checked_sub(FIRST_NORMAL_TOKEN) else { return special };
+    special + u64::from(normal) * (8 + 1) + digits_below(len) - digits_below(FIRST_NORMAL_TOKEN)
+}
+
+/// Decimal digits of all numbers from 0 to below `n`: one each, and one more from each power of ten
+/// on.
+fn digits_below(n: u32) -> u64 {
+    let n = u64::from(n);
+    n + (1..).map(|k| 10u64.pow(k)).take_while(|p| *p < n).map(|p| n - p).sum::<u64>()
+}
+
 fn tensor_name(tensor: &Tensor) -> String {
     let of_experts = if tensor.experts.is_some() { "_exps" } else { "" };
     let name = match tensor.role {
@@ -332,6 +369,10 @@ fn write_padding(out: &mut impl Write, written: u64) -> io::Result<()> {
     out.write_all(&[0; ALIGNMENT as usize][..(padded(written) - written) as usize])
 }
 
+fn text_bytes(text: &str) -> u64 {
+    8 + text.len() as u64
+}
+
 fn write_text(out: &mut impl Write, text: &str) -> io::Result<()> {
     out.write_all(&(text.len() as u64).to_le_bytes())?;
     out.write_all(text.as_bytes())
@@ -341,4 +382,19 @@ fn write_array_head(out: &mut impl Write, of: ValueType, len: u32) -> io::Result
     out.write_all(&ValueType::Array.code().to_le_bytes())?;
     out.write_all(&of.code().to_le_bytes())?;
     out.write_all(&u64::from(len).to_le_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn token_lists_have_the_counted_length() -> io::Result<()> {
+        for len in [1, 3, 258, 259, 260, 999, 1000, 1001, 12_345, 100_001] {
+            let mut written = Vec::new();
+            Entry::Tokens(len).write(&mut written)?;
+            assert_eq!(Entry::Tokens(len).bytes(), written.len() as u64, "{len}");
+        }
+        Ok(())
+    }
 }

@@ -6,10 +6,10 @@ use std::path::Path;
 use enerinfer_artifacts::{ShapeDims, write_atomic};
 use serde_json::json;
 
-use super::SynthesizeError;
 use super::output::write_large;
 use super::pattern::Patterns;
 use super::tensors::{Role, Tensor, of_shape};
+use super::{SynthesizeError, file_stem};
 use crate::Model;
 use crate::ggml::TensorType;
 
@@ -22,6 +22,7 @@ const WEIGHT_BYTES: u64 = 2;
 /// disagree on their tensors.
 #[derive(Clone, Debug)]
 pub struct HuggingFaceModel {
+    name: String,
     dims: ShapeDims,
     seed: u64,
     tensors: Vec<Tensor>,
@@ -49,7 +50,12 @@ impl HuggingFaceModel {
         }
         let tensors = of_shape(&dims);
         let header = header(&tensors);
-        Ok(HuggingFaceModel { dims, seed, tensors, header })
+        Ok(HuggingFaceModel { name: model.name.clone(), dims, seed, tensors, header })
+    }
+
+    /// `<model>-hf`, with `_` as in [`GgufModel::file_name`](super::GgufModel::file_name).
+    pub fn folder_name(&self) -> String {
+        format!("{}-hf", file_stem(&self.name))
     }
 
     /// Length of `model.safetensors`.

@@ -8,7 +8,8 @@
 //! - [`GgufModel`]: one GGUF file, for llama.cpp and what is built on it;
 //! - [`gguf_files`]: many of them, one at a time, so that each can be measured and removed before
 //!   the next is written;
-//! - [`HuggingFaceModel`]: `config.json` and `model.safetensors`, for other engines.
+//! - [`HuggingFaceModel`]: `config.json` and `model.safetensors`, for other engines;
+//! - [`Manifest`]: which file is which shape.
 //!
 //! ```no_run
 //! use std::path::Path;
@@ -27,6 +28,7 @@
 mod error;
 mod gguf_write;
 mod hf_write;
+mod manifest;
 mod mix;
 mod output;
 mod pattern;
@@ -37,6 +39,7 @@ use std::path::{Path, PathBuf};
 pub use error::SynthesizeError;
 pub use gguf_write::{GgufModel, GgufOptions, Vocabulary};
 pub use hf_write::HuggingFaceModel;
+pub use manifest::{Manifest, ManifestEntry};
 
 use crate::{Model, WeightFormat};
 
@@ -53,7 +56,7 @@ pub struct Written {
 
 /// Writes one GGUF file into `folder` for each step of the iterator, and nothing before it.
 ///
-/// Names are `<model>-<format>.gguf`, with `_` for what is no letter, digit, `.`, `_` or `-`.
+/// Names are those of [`GgufModel::file_name`].
 /// After an error the next step goes on with the next model.
 pub fn gguf_files<'a>(
     models: impl IntoIterator<Item = &'a Model>,
@@ -63,7 +66,7 @@ pub fn gguf_files<'a>(
 ) -> impl Iterator<Item = Result<Written, SynthesizeError>> {
     models.into_iter().map(move |model| {
         let gguf = GgufModel::new(model, format, options)?;
-        let path = folder.join(format!("{}-{format}.gguf", file_stem(&model.name)));
+        let path = folder.join(gguf.file_name());
         gguf.write(&path)?;
         Ok(Written { model: model.name.clone(), path, bytes: gguf.file_bytes() })
     })

@@ -1,7 +1,7 @@
 //! Large files: checked against the free space first, complete or not there at all.
 
 use std::fs::File;
-use std::io::{self, Write};
+use std::io;
 use std::path::Path;
 
 use enerinfer_artifacts::{Error, write_atomic_with};
@@ -30,23 +30,10 @@ fn require_space(path: &Path, needed: u64, available: u64) -> Result<(), Synthes
     Ok(())
 }
 
-/// A sink that only counts.
-#[derive(Default)]
-pub(super) struct Counter(pub(super) u64);
-
-impl Write for Counter {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.0 += bytes.len() as u64;
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        Ok(())
-    }
-}
-
 #[cfg(test)]
 mod tests {
+    use std::io::Write as _;
+
     use super::*;
 
     #[test]

@@ -5,7 +5,7 @@ use enerinfer_artifacts::exhibit::{
 };
 
 use super::scores::Scores;
-use super::{FigureError, Judged, JudgedModel, Tables, device_name, headline};
+use super::{FigureError, Judged, JudgedModel, Tables, charts, device_name, headline};
 
 /// About this many dots are drawn per picture.
 const DOTS: usize = 600;
@@ -64,37 +64,32 @@ pub(super) fn exhibit(judged: &[Judged]) -> Result<Exhibit, FigureError> {
             tau("Median", |s| s.tau_summary().map(|t| t.median)),
         ],
     };
-    let mut charts = Vec::new();
-    let cdf = |id: &str, caption: &str, of: fn(&Scores) -> &[f64]| Chart {
-        id: id.to_owned(),
-        caption: caption.to_owned(),
-        drawing: Drawing::Lines {
+    let cdf = |id: &str, caption: &str, of: fn(&Scores) -> &[f64]| {
+        let pairs = judged.iter().zip(&scores);
+        let series: Vec<Series> = pairs
+            .filter_map(|(j, s)| {
+                Some(Series::cdf(&device_name(&j.device), Simulated, of(s.as_ref()?)))
+            })
+            .collect();
+        charts(id, caption, &series, |series| Drawing::Lines {
             x: Axis::new("tau-b", ""),
             y: Axis::new("Models up to this tau-b", "%"),
-            series: judged
-                .iter()
-                .zip(&scores)
-                .filter_map(|(j, s)| {
-                    Some(Series::cdf(&device_name(&j.device), Simulated, of(s.as_ref()?)))
-                })
-                .collect(),
-        },
+            series,
+        })
     };
-    if scores.iter().flatten().next().is_some() {
-        charts.push(cdf("fig10_tau_cdf", "Tau-b over held-out models", |s| &s.tau));
-        charts.push(cdf(
-            "fig10_tau_noiseless_cdf",
-            "Tau-b over held-out models, against noiseless tables",
-            |s| &s.tau_noiseless,
-        ));
-    }
+    let mut pictures = cdf("fig10_tau_cdf", "Tau-b over held-out models", |s| &s.tau);
+    pictures.extend(cdf(
+        "fig10_tau_noiseless_cdf",
+        "Tau-b over held-out models, against noiseless tables",
+        |s| &s.tau_noiseless,
+    ));
     for j in judged {
         let name = &j.device.platform().name;
         for (quantity, unit, column) in [
             ("Throughput", "tok/s", (|t| &t.tok_per_s) as fn(&Tables) -> &Vec<f64>),
             ("Power", "W", |t| &t.power_w),
         ] {
-            charts.push(Chart {
+            pictures.push(Chart {
                 id: format!("fig10_{name}_{}", quantity.to_lowercase()),
                 caption: format!("{quantity} on {}", device_name(&j.device)),
                 drawing: Drawing::Points {
@@ -120,7 +115,7 @@ pub(super) fn exhibit(judged: &[Judged]) -> Result<Exhibit, FigureError> {
              LLMs (Figure 12)."
         ),
         tables: vec![errors, ranking],
-        charts,
+        charts: pictures,
     })
 }
 

@@ -3,6 +3,7 @@
 //!
 //! A [`Topic`] is one figure or table; [`exhibit`] computes it from [`Inputs`]. Topics about the
 //! devices alone need no predictors; the others judge predictors on models they have not seen.
+//! Topics of the closed loop are about the devices of the paper, whatever devices are evaluated.
 
 mod accuracy;
 mod breakdown;
@@ -24,10 +25,12 @@ mod thermal_prediction;
 mod tpot;
 
 use enerinfer_artifacts::OperatingPoint;
-use enerinfer_artifacts::exhibit::Exhibit;
+use enerinfer_artifacts::exhibit::{Chart, Drawing, Exhibit, Series};
 use enerinfer_artifacts::record::ThermalAccuracy;
 use enerinfer_datasets::LlmShape;
 use enerinfer_device::SimulatedDevice;
+
+use crate::closed_loop::exhibits as closed_loop;
 
 pub use judged::{Judged, JudgedModel, Tables};
 
@@ -41,6 +44,9 @@ pub enum FigureError {
     /// A published table of the devices has a fault.
     #[error(transparent)]
     Device(#[from] enerinfer_device::DeviceError),
+    /// The closed loop cannot be run.
+    #[error(transparent)]
+    Loop(#[from] crate::closed_loop::LoopError),
 }
 
 /// One figure or table.
@@ -72,15 +78,29 @@ pub enum Topic {
     Moe,
     /// Figure 13: speed and efficiency over QoE targets.
     Fig13,
+    /// Figure 14: thermal stress, in the closed loop.
+    Fig14,
+    /// The best that any policy could do in Figure 14's scenario.
+    Optimum,
+    /// Controllers on devices other than those trained on.
+    Robustness,
+    /// Foreground apps in the closed loop.
+    Interference,
+    /// Request patterns and ambient temperatures in the closed loop.
+    Workloads,
+    /// Figure 15: energy per task, in the closed loop.
+    Fig15,
     /// Table 1: foreground apps.
     Table1,
     /// Table 2: policies.
     Table2,
+    /// Table 2 in the closed loop.
+    Table2Loop,
 }
 
 impl Topic {
     /// All topics in the order of a report.
-    pub const ALL: [Topic; 15] = [
+    pub const ALL: [Topic; 22] = [
         Topic::Goals,
         Topic::Devices,
         Topic::Fig2,
@@ -94,8 +114,15 @@ impl Topic {
         Topic::Fig12,
         Topic::Moe,
         Topic::Fig13,
+        Topic::Fig14,
+        Topic::Optimum,
+        Topic::Robustness,
+        Topic::Interference,
+        Topic::Workloads,
+        Topic::Fig15,
         Topic::Table1,
         Topic::Table2,
+        Topic::Table2Loop,
     ];
 
     /// Name on the command line and anchor in the report.
@@ -114,8 +141,15 @@ impl Topic {
             Topic::Fig12 => "fig12",
             Topic::Moe => "moe",
             Topic::Fig13 => "fig13",
+            Topic::Fig14 => "fig14",
+            Topic::Optimum => "optimum",
+            Topic::Robustness => "robustness",
+            Topic::Interference => "interference",
+            Topic::Workloads => "workloads",
+            Topic::Fig15 => "fig15",
             Topic::Table1 => "table1",
             Topic::Table2 => "table2",
+            Topic::Table2Loop => "table2_loop",
         }
     }
 
@@ -128,7 +162,13 @@ impl Topic {
     pub fn needs_predictors(self) -> bool {
         matches!(
             self,
-            Topic::Goals | Topic::Fig10 | Topic::Fig12 | Topic::Moe | Topic::Fig13 | Topic::Table2
+            Topic::Goals
+                | Topic::Fig10
+                | Topic::Fig12
+                | Topic::Moe
+                | Topic::Fig13
+                | Topic::Table2
+                | Topic::Table2Loop
         )
     }
 }
@@ -169,6 +209,13 @@ pub fn exhibit(topic: Topic, inputs: &Inputs<'_>) -> Result<Exhibit, FigureError
         Topic::Fig13 => qoe::exhibit(inputs.judged),
         Topic::Table1 => Ok(corun::exhibit(inputs.devices)),
         Topic::Table2 => policies::exhibit(inputs.devices, inputs.judged),
+        Topic::Fig14 => Ok(closed_loop::fig14()?),
+        Topic::Optimum => Ok(closed_loop::optima()?),
+        Topic::Robustness => Ok(closed_loop::robustness()?),
+        Topic::Interference => Ok(closed_loop::interference()?),
+        Topic::Workloads => Ok(closed_loop::workloads()?),
+        Topic::Fig15 => Ok(closed_loop::fig15()?),
+        Topic::Table2Loop => Ok(closed_loop::table2(inputs.judged)?),
     }
 }
 
@@ -189,6 +236,26 @@ fn range(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
 fn mean(values: impl IntoIterator<Item = f64>) -> Option<f64> {
     let (sum, n) = values.into_iter().fold((0.0, 0u32), |(sum, n), v| (sum + v, n + 1));
     (n > 0).then(|| sum / f64::from(n))
+}
+
+/// Series that one chart can tell apart by colour.
+const MOST_SERIES: usize = 5;
+
+/// Charts of a few series each, so that their colours differ; none without series.
+fn charts(
+    id: &str,
+    caption: &str,
+    series: &[Series],
+    drawing: impl Fn(Vec<Series>) -> Drawing,
+) -> Vec<Chart> {
+    let parts = series.chunks(MOST_SERIES).enumerate();
+    parts
+        .map(|(i, part)| Chart {
+            id: if i == 0 { id.to_owned() } else { format!("{id}_{}", i + 1) },
+            caption: caption.to_owned(),
+            drawing: drawing(part.to_vec()),
+        })
+        .collect()
 }
 
 /// Name of a device with its weight format, for captions.

@@ -17,8 +17,9 @@ pub(super) fn exhibit(judged: &[Judged]) -> Result<Exhibit, FigureError> {
         title: "Accuracy on mixtures of experts".to_owned(),
         source: "EnerInfer §4.6".to_owned(),
         caption: "The paper says that its predictors extend to mixtures of experts, and prints no \
-                  figures. The synthetic models are dense: predictors know of experts only what \
-                  the inputs carry, and `peak` is predicted relative to the weights read per token."
+                  figures. The synthetic models are dense: to a predictor a mixture is the dense \
+                  model that does the same work per token, so what the narrow matrices of single \
+                  experts cost is not predicted."
             .to_owned(),
         tables: vec![rows_table("moe_models", "Mixtures of experts that fit the device", &rows)],
         charts: Vec::new(),

@@ -6,7 +6,7 @@ use enerinfer_artifacts::exhibit::{
 use enerinfer_artifacts::record::ThermalAccuracy;
 use enerinfer_device::SimulatedDevice;
 
-use super::device_name;
+use super::{charts, device_name};
 
 /// What EnerInfer §4.4 prints for the phone: mean absolute error, °C, and R².
 const PUBLISHED: (&str, f64, f64) = ("h_phone", 0.16, 0.988);
@@ -42,29 +42,24 @@ pub(super) fn exhibit(thermal: &[(SimulatedDevice, ThermalAccuracy)]) -> Exhibit
             ours("Within 0.5 °C", "%", 1, |a| a.within_half_c_percent),
         ],
     };
-    let mut charts = Vec::new();
-    if !thermal.is_empty() {
-        charts.push(Chart {
-            id: "fig11_horizon".to_owned(),
-            caption: "Error over time ahead".to_owned(),
-            drawing: Drawing::Lines {
-                x: Axis::new("Time ahead", "s"),
-                y: Axis::new("Mean absolute error", "°C"),
-                series: thermal
-                    .iter()
-                    .map(|(d, a)| {
-                        let points = a.by_horizon.iter().map(|h| (h.ahead_s, h.mae_c));
-                        Series::new(&device_name(d), Provenance::Simulated, points)
-                    })
-                    .collect(),
-            },
+    let by_horizon: Vec<Series> = thermal
+        .iter()
+        .map(|(d, a)| {
+            let points = a.by_horizon.iter().map(|h| (h.ahead_s, h.mae_c));
+            Series::new(&device_name(d), Provenance::Simulated, points)
+        })
+        .collect();
+    let mut pictures =
+        charts("fig11_horizon", "Error over time ahead", &by_horizon, |series| Drawing::Lines {
+            x: Axis::new("Time ahead", "s"),
+            y: Axis::new("Mean absolute error", "°C"),
+            series,
         });
-    }
     for (device, a) in thermal.iter().filter(|(_, a)| !a.scatter.is_empty()) {
         let mut times: Vec<f64> = a.scatter.iter().map(|p| p.ahead_s).collect();
         times.sort_by(f64::total_cmp);
         times.dedup();
-        charts.push(Chart {
+        pictures.push(Chart {
             id: format!("fig11_{}", device.platform().name),
             caption: format!("Predicted against true temperature on {}", device_name(device)),
             drawing: Drawing::Points {
@@ -95,6 +90,6 @@ pub(super) fn exhibit(thermal: &[(SimulatedDevice, ThermalAccuracy)]) -> Exhibit
                   that do not get warm enough are left out."
                 .to_owned(),
         tables: vec![accuracy],
-        charts,
+        charts: pictures,
     }
 }

@@ -2,13 +2,11 @@
 
 use std::ops::Range;
 
-use enerinfer_artifacts::exhibit::{
-    Axis, Chart, Column, DataTable, Drawing, Exhibit, Provenance, Series,
-};
+use enerinfer_artifacts::exhibit::{Axis, Column, DataTable, Drawing, Exhibit, Provenance, Series};
 use enerinfer_datasets::LlmShape;
 use enerinfer_device::SimulatedDevice;
 
-use super::{device_name, range};
+use super::{charts, device_name, range};
 
 /// What counts as a model of one billion parameters, read per token.
 const ABOUT_1B: Range<f64> = 0.9e9..1.1e9;
@@ -47,20 +45,18 @@ pub(super) fn exhibit(devices: &[SimulatedDevice], models: &[LlmShape]) -> Exhib
             column("Longest", Provenance::Simulated, s(|r| r.1)),
         ],
     };
-    let chart = Chart {
-        id: "fig6_tpot".to_owned(),
-        caption: "Time per token at the highest clocks".to_owned(),
-        drawing: Drawing::Points {
-            x: Axis::new("Parameters read per token", "billion"),
-            y: Axis::log("Time per output token", "ms"),
-            series: all
-                .iter()
-                .map(|(d, points)| {
-                    Series::new(&device_name(d), Provenance::Simulated, points.iter().copied())
-                })
-                .collect(),
-        },
-    };
+    let series: Vec<Series> = all
+        .iter()
+        .map(|(d, points)| {
+            Series::new(&device_name(d), Provenance::Simulated, points.iter().copied())
+        })
+        .collect();
+    let caption = "Time per token at the highest clocks";
+    let charts = charts("fig6_tpot", caption, &series, |series| Drawing::Points {
+        x: Axis::new("Parameters read per token", "billion"),
+        y: Axis::log("Time per output token", "ms"),
+        series,
+    });
     Exhibit {
         id: "fig6".to_owned(),
         title: "Time per token over model size".to_owned(),
@@ -71,6 +67,6 @@ pub(super) fn exhibit(devices: &[SimulatedDevice], models: &[LlmShape]) -> Exhib
                   models read weights at one rate, which leaves little room for effects of shape."
             .to_owned(),
         tables: vec![table],
-        charts: vec![chart],
+        charts,
     }
 }

@@ -4,13 +4,16 @@ use enerinfer_artifacts::Feature;
 use rand::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
+/// Operating points of each shape.
+pub(crate) const POINTS: usize = 9 * 5;
+
 /// Columns and target of `shapes` models at 9 × 5 clocks.
 pub(crate) fn table(shapes: usize, seed: u64) -> (Vec<Feature>, Vec<Vec<u32>>, Vec<f64>) {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(seed);
     let mut below = |n: u64| ((u128::from(rng.next_u64()) * u128::from(n)) >> 64) as u32;
     let features: Vec<Feature> = Feature::PAPER_SHAPE.into_iter().chain(Feature::CLOCKS).collect();
     let mut columns = vec![Vec::new(); features.len()];
-    let mut y = Vec::new();
+    let mut y = Vec::with_capacity(shapes * POINTS);
     for _ in 0..shapes {
         let layers = 8 + below(40);
         let head_dim = [64, 80, 96, 128][below(4) as usize];

@@ -141,31 +141,44 @@ const NVML: [(&str, &str, &str); 27] = [
     ("total_energy_consumption", "energy_j", "mJ"),
 ];
 
-const TIME_NAMES: [&str; 12] = [
-    "timestamp",
-    "time",
-    "t",
-    "ts",
-    "t_s",
-    "time_s",
-    "datetime",
-    "date_time",
-    "t_ms",
-    "time_ms",
-    "timestamp_ns",
-    "t_ns",
-];
+const TIME_NAMES: [&str; 9] =
+    ["timestamp", "time", "t", "ts", "datetime", "date_time", "epoch", "unix_time", "elapsed"];
 
-/// Unit of a numeric time column by its name.
-pub(super) fn time_unit(name: &str) -> Option<TimeUnit> {
-    let name = name.to_ascii_lowercase();
-    match name.rsplit_once('_').map_or("", |(_, u)| u) {
-        "s" => Some(TimeUnit::Seconds),
+fn time_unit_of(unit: &str) -> Option<TimeUnit> {
+    match unit {
+        "s" | "sec" | "seconds" => Some(TimeUnit::Seconds),
         "ms" => Some(TimeUnit::Millis),
-        "us" => Some(TimeUnit::Micros),
+        "us" | "µs" => Some(TimeUnit::Micros),
         "ns" => Some(TimeUnit::Nanos),
         _ => None,
     }
+}
+
+/// Name of a column in lower case without a unit of time, and that unit: `t_ms`, `Time [ms]`.
+fn split_time_unit(header: &str) -> (String, Option<TimeUnit>) {
+    let (name, unit) = split_unit(header);
+    let lower = name.to_ascii_lowercase();
+    if let Some(unit) = unit.and_then(time_unit_of) {
+        return (lower, Some(unit));
+    }
+    match lower.rsplit_once('_').map(|(stem, unit)| (stem, time_unit_of(unit))) {
+        Some((stem, Some(unit))) => (stem.to_owned(), Some(unit)),
+        _ => (lower, None),
+    }
+}
+
+/// Unit of a numeric time column by its name.
+pub(super) fn time_unit(name: &str) -> Option<TimeUnit> {
+    split_time_unit(name).1
+}
+
+/// Whether a header is that of nvidia-smi or of an NVML dump, where `index` is the GPU's and not
+/// the row's.
+pub(super) fn is_nvml(header: &[String]) -> bool {
+    header.iter().any(|h| {
+        let lower = split_unit(h).0.to_ascii_lowercase();
+        lower.contains("uuid") || NVML.iter().any(|(n, ..)| n.contains('.') && *n == lower)
+    })
 }
 
 /// `power.draw [W]` → (`power.draw`, `W`).
@@ -206,7 +219,7 @@ pub(crate) fn recognise_column(name: &str) -> Recognised {
 pub(super) fn recognise(header: &str) -> Kind {
     let (name, unit) = split_unit(header);
     let lower = name.to_ascii_lowercase();
-    if TIME_NAMES.contains(&lower.as_str()) {
+    if TIME_NAMES.contains(&split_time_unit(header).0.as_str()) {
         return Kind::Time;
     }
     if matches!(lower.as_str(), "index" | "gpu_index" | "gpu_id" | "device" | "uuid" | "gpu_uuid") {
@@ -299,6 +312,10 @@ fn stem(lower: &str) -> String {
         Some((head, last)) if SUFFIXES.iter().any(|(s, _)| *s == last) => head,
         _ => lower,
     };
+    // Voltage and current of one rail share its name; alone they are those of the power.
+    if matches!(s, "voltage" | "bus_voltage" | "current") {
+        return "power".to_owned();
+    }
     let s = s.strip_suffix("_voltage").or_else(|| s.strip_suffix("_current")).unwrap_or(s);
     s.replace([' ', '.'], "_")
 }

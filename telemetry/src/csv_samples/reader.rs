@@ -38,12 +38,17 @@ pub struct CsvSamples<R> {
     /// Per rail of voltage and current: its power channel.
     rails: Vec<(String, usize)>,
     device: Option<Vec<u8>>,
+    /// Device cells of the first row, where no device was asked for.
+    first_device: Option<Vec<Vec<u8>>>,
+    /// Decimals have a comma: as spreadsheets write them where cells are split by semicolons.
+    decimal_comma: bool,
     last_ns: Option<i64>,
     tally: Tally,
 }
 
 const NO_VALUE: &str = "no value (N/A, not supported, error)";
 const NOT_A_NUMBER: &str = "not a number: no value";
+pub(crate) const IMPOSSIBLE: &str = "beyond what a device can have: no value";
 const LOST: &str = "energy counter fell and its range is unknown: increment dropped";
 const WRAPPED: &str = "energy counter wrapped";
 
@@ -72,6 +77,8 @@ impl<R: BufRead> CsvSamples<R> {
             channels: Vec::new(),
             rails: Vec::new(),
             device: options.device.as_ref().map(|d| d.clone().into_bytes()),
+            first_device: None,
+            decimal_comma: delimiter == b';',
             last_ns: None,
             tally: Tally::default(),
             header,
@@ -89,12 +96,14 @@ impl<R: BufRead> CsvSamples<R> {
                 )));
             }
         }
+        let nvml = columns::is_nvml(&self.header);
         let mut kinds = Vec::new();
         for h in &self.header {
             kinds.push(mapped(h, map)?.unwrap_or_else(|| {
                 let by_name = columns::recognise(h);
                 match by_name {
                     Kind::Time if map.time.is_some() => Kind::Ignored,
+                    Kind::Device if !nvml && h.eq_ignore_ascii_case("index") => Kind::Ignored,
                     Kind::Value { .. } | Kind::Volts { .. } | Kind::Amps { .. }
                         if !map.columns.is_empty() =>
                     {
@@ -161,7 +170,11 @@ impl<R: BufRead> CsvSamples<R> {
         if let Some(i) = self.rails.iter().position(|(r, _)| *r == rail) {
             return i;
         }
-        let channel = self.channel(format!("{rail}_mw"), Quantity::Power);
+        let name = format!("{rail}_mw");
+        let channel = match crate::channel(&self.channels, &name) {
+            Some(measured) => measured,
+            None => self.channel(name, Quantity::Power),
+        };
         self.rails.push((rail, channel));
         self.rails.len() - 1
     }
@@ -180,16 +193,19 @@ impl<R: BufRead> CsvSamples<R> {
         let mut volts = vec![f64::NAN; self.rails.len()];
         let mut amps = vec![f64::NAN; self.rails.len()];
         let mut range = None;
+        self.check_device()?;
         for (use_, cell) in self.columns.iter().zip(&self.record) {
+            let dotted: Vec<u8>;
+            let cell = if self.decimal_comma && cell.contains(&b',') {
+                dotted = cell.iter().map(|&b| if b == b',' { b'.' } else { b }).collect();
+                &dotted
+            } else {
+                cell
+            };
             match use_ {
                 Use::Time(unit) => {
                     row.stamp = parse_stamp(cell, *unit).ok_or("the time cannot be read")?;
                 }
-                Use::Device => match &self.device {
-                    Some(d) if d == cell => {}
-                    Some(_) => return Err("another device; choose it by name to read it"),
-                    None => self.device = Some(cell.to_vec()),
-                },
                 Use::Range { scale } => {
                     range = text::float(cell).map(|v| v * scale);
                 }
@@ -202,17 +218,37 @@ impl<R: BufRead> CsvSamples<R> {
                 Use::Amps { rail, to_a } => {
                     amps[*rail] = number(cell, Quantity::Other, *to_a, &mut repairs);
                 }
-                Use::Ignored | Use::Counter { .. } => {}
+                Use::Ignored | Use::Device | Use::Counter { .. } => {}
             }
         }
         for (i, (_, channel)) in self.rails.iter().enumerate() {
             let mw = volts[i] * amps[i] * 1e3;
-            if !mw.is_nan() {
+            // A power that was measured itself is better than the product.
+            if row.values[*channel].is_nan() && Quantity::Power.is_possible(mw) {
                 row.values[*channel] = mw;
             }
         }
         self.counters(range, row, &mut repairs);
         Ok(repairs)
+    }
+
+    /// Refuses rows of other devices than the one asked for (by any of its columns), else than the
+    /// first row's.
+    fn check_device(&mut self) -> Result<(), &'static str> {
+        let cells = self.columns.iter().zip(&self.record);
+        let mut cells = cells.filter(|(u, _)| matches!(u, Use::Device)).map(|(_, cell)| cell);
+        let same = match (&self.device, &self.first_device) {
+            (Some(wanted), _) => {
+                let mut cells = cells.peekable();
+                cells.peek().is_none() || cells.any(|cell| cell == wanted)
+            }
+            (None, Some(first)) => cells.eq(first.iter().map(Vec::as_slice)),
+            (None, None) => {
+                self.first_device = Some(cells.by_ref().map(<[u8]>::to_vec).collect());
+                true
+            }
+        };
+        if same { Ok(()) } else { Err("another device; choose it by name to read it") }
     }
 
     /// Cumulative counters become mean power since the last reading, and energy since the first.
@@ -239,9 +275,14 @@ impl<R: BufRead> CsvSamples<R> {
                     continue;
                 }
                 Increment::Plain(d) => d,
-                Increment::Wrapped(d) => {
+                // A counter that was set back looks like one that wrapped, but for the power.
+                Increment::Wrapped(d) if Quantity::Power.is_possible(d / seconds * 1e3) => {
                     repairs.push(WRAPPED);
                     d
+                }
+                Increment::Wrapped(_) => {
+                    repairs.push(LOST);
+                    continue;
                 }
             };
             *total_j += increment;
@@ -279,8 +320,22 @@ fn mapped(header: &str, map: &ColumnMap) -> Result<Option<Kind>, Error> {
     }
 }
 
-/// A cell in the unit of its quantity; NaN if it holds none.
-fn number(cell: &[u8], quantity: Quantity, scale: f64, repairs: &mut Vec<&'static str>) -> f64 {
+/// A cell in the unit of its quantity; NaN if it holds none, or one that cannot be.
+pub(crate) fn number(
+    cell: &[u8],
+    quantity: Quantity,
+    scale: f64,
+    repairs: &mut Vec<&'static str>,
+) -> f64 {
+    let value = any_number(cell, quantity, scale, repairs);
+    if value.is_nan() || quantity.is_possible(value) {
+        return value;
+    }
+    repairs.push(IMPOSSIBLE);
+    f64::NAN
+}
+
+fn any_number(cell: &[u8], quantity: Quantity, scale: f64, repairs: &mut Vec<&'static str>) -> f64 {
     if let Some(v) = text::float(cell) {
         return v * scale;
     }

@@ -9,14 +9,16 @@ pub mod check;
 pub mod corpus;
 pub mod figures;
 pub mod generate;
+mod group;
 mod layout;
 mod parse;
 pub mod quality;
 mod svg;
 pub mod tables;
+mod timing;
 mod unify;
 
 pub use layout::HydraPlatform;
 pub use parse::{HydraParser, LineFault, ParsedLine};
 pub use svg::figure_svg;
-pub use unify::{UnifyReport, unify, unify_file};
+pub use unify::{UnifyReport, unify_file};

@@ -75,7 +75,10 @@ pub fn gate(runs: Vec<Run>, options: &GateOptions) -> Gated {
             judge(&mut run, &mut flags, options)
         };
         if let Err(reason) = verdict {
-            let text = format!("{} {:?} tok/s", run.model, run.decode_tok_per_s);
+            let text = match run.decode_tok_per_s {
+                Some(t) => format!("{} {t} tok/s", run.model),
+                None => run.model.clone(),
+            };
             out.tally.refuse(run.line, reason, text.as_bytes());
             continue;
         }
@@ -120,13 +123,17 @@ fn judge(
     }
     end_to_end(run)?;
     match run.decode_tok_per_s {
-        Some(t) if t > 0.0 && t.is_finite() => {}
+        Some(t) if (1e-6..=1e6).contains(&t) => {}
+        Some(t) if t > 1.0 => return Err("throughput is beyond what a device can have"),
         Some(_) => return Err("throughput is zero: a failed run"),
         None if run.prefill_tok_per_s.is_some_and(|t| t > 0.0) => {}
         None => return Err("no throughput"),
     }
     if run.power_w.is_some_and(|p| !(p > 0.0 && p.is_finite())) {
         return Err("power is not positive");
+    }
+    if run.power_w.is_some_and(|p| p > 1e4) {
+        return Err("power is beyond what a device can have");
     }
     for (set, seen, what) in [
         (run.accel_mhz, run.accel_mhz_achieved, "accelerator clock differs from the one set"),

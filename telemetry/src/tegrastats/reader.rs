@@ -76,6 +76,7 @@ impl StampState {
 const TORN: &str = "torn line: the cut field was dropped";
 const GATED_SENSOR: &str = "sensor is gated (-256 °C): no value";
 const GATED_CLOCK: &str = "clock of 0 MHz: gated, no value";
+const IMPOSSIBLE: &str = crate::csv_samples::IMPOSSIBLE;
 const NEGATIVE: &str = "negative power kept as printed (calibration offset)";
 const UNKNOWN: &str = "unknown field skipped";
 
@@ -230,7 +231,8 @@ impl<R: BufRead> Tegrastats<R> {
     /// Takes the leading stamps off. The logger's stamp (with fraction) wins over tegrastats' own.
     fn parse_stamp<'a>(&mut self, text: &'a [u8], row: &mut Row) -> Result<&'a [u8], &'static str> {
         row.stamp = Stamp::Absent;
-        let mut rest = text.trim_ascii_start();
+        let (head, mut rest) = logger_prefix(text.trim_ascii_start());
+        let logger = head.and_then(logger_stamp);
         let mut fractional = false;
         while looks_like_mdy(rest) {
             let seconds = self.stamps.seconds(rest).ok_or("no such date or time of day")?;
@@ -247,10 +249,13 @@ impl<R: BufRead> Tegrastats<R> {
             fractional |= used > 20;
             rest = rest[used..].trim_ascii_start();
         }
+        if let Some(stamp) = logger {
+            row.stamp = stamp;
+        }
         if row.stamp == Stamp::Absent && self.stamps.seen {
             return Err("no time stamp, though earlier lines have one");
         }
-        if !fractional && self.stamps.fractional {
+        if !fractional && logger.is_none() && self.stamps.fractional {
             return Err("torn time stamp");
         }
         self.stamps.seen |= row.stamp != Stamp::Absent;
@@ -262,6 +267,15 @@ impl<R: BufRead> Tegrastats<R> {
         if !self.repairs.contains(&what) {
             self.repairs.push(what);
         }
+    }
+
+    /// A value unless it is beyond what a device can have, which is counted.
+    fn possible(&mut self, quantity: Quantity, value: Option<f64>) -> Option<f64> {
+        let possible = value.filter(|v| quantity.is_possible(*v));
+        if possible != value {
+            self.repair(IMPOSSIBLE);
+        }
+        possible
     }
 
     fn set(&self, row: &mut Row, channel: usize, value: Option<f64>) {
@@ -425,7 +439,8 @@ impl<R: BufRead> Tegrastats<R> {
                     self.repair(GATED_SENSOR);
                     self.set(row, channel, None);
                 } else {
-                    self.set(row, channel, Some(c));
+                    let c = self.possible(Quantity::Temperature, Some(c));
+                    self.set(row, channel, c);
                 }
                 true
             }
@@ -448,9 +463,10 @@ impl<R: BufRead> Tegrastats<R> {
         if r.current_mw < 0.0 {
             self.repair(NEGATIVE);
         }
-        self.set(row, base, Some(r.current_mw));
-        let mut average = r.average_mw;
-        if average.is_none() {
+        let current = self.possible(Quantity::Power, Some(r.current_mw));
+        self.set(row, base, current);
+        let mut average = self.possible(Quantity::Power, r.average_mw);
+        if r.average_mw.is_none() {
             tokens.torn = true;
         } else if !r.with_unit && tokens.is_end() && tokens.count < self.full_tokens {
             // Without a unit nothing marks the end of a number.
@@ -500,6 +516,25 @@ impl<R: BufRead> Tegrastats<R> {
             }
         }
     }
+}
+
+/// What a logger has put before tegrastats' own stamp or its first field, and the rest.
+fn logger_prefix(text: &[u8]) -> (Option<&[u8]>, &[u8]) {
+    if looks_like_mdy(text) || text.starts_with(b"RAM ") {
+        return (None, text);
+    }
+    let Some(ram) = memchr::memmem::find(text, b" RAM ") else { return (None, text) };
+    let own = (0..ram).find(|&i| looks_like_mdy(&text[i..]));
+    let (head, rest) = text.split_at(own.unwrap_or(ram));
+    (Some(head), rest)
+}
+
+/// The time in a logger's prefix: `2026-06-15T10:00:04.5Z`, `[1750001000.25]`.
+fn logger_stamp(head: &[u8]) -> Option<Stamp> {
+    let edge = |b: &u8| b.is_ascii_whitespace() || b"[](){}:,;-|".contains(b);
+    let start = head.iter().position(|b| !edge(b))?;
+    let end = head.iter().rposition(|b| !edge(b))?;
+    crate::parse_stamp(&head[start..=end], None)
 }
 
 /// Name of an engine in column names.
