@@ -26,6 +26,7 @@ pub mod sampler;
 mod shape;
 mod shape_file;
 mod sheet;
+pub mod size_sampler;
 pub mod survey;
 pub mod synthesize;
 mod table;

@@ -1,5 +1,6 @@
-//! `measure`: measurement tables from simulated devices, logs and Hydra's corpus.
+//! `measure`: measurement tables from simulated devices, logs, Hydra's corpus and this device.
 
+mod collect;
 mod failure;
 mod fit_length;
 mod fuse;
@@ -23,6 +24,7 @@ Examples:
   measure fit-length runs.csv --out lengths.csv
   measure simulate --platform orin --out measurements.csv
   measure synthesize --platform orin --count 300 --out models/
+  measure collect --platform board --models models/ --engine llama-cpp --out board.csv
   measure shape model.gguf
   measure hydra check corpus/
 
@@ -49,6 +51,8 @@ enum Verb {
     Simulate(simulate::Args),
     /// Writes untrained models of sampled shapes, for engines to run
     Synthesize(synthesize::Args),
+    /// Measures models on this device: an engine at every operating point
+    Collect(Box<collect::Args>),
     /// Reads the shape of a model from a GGUF file or a config.json
     Shape(shape::Args),
     /// Hydra's corpus: tables, figures, checks
@@ -64,6 +68,7 @@ fn main() -> ExitCode {
         Verb::FitLength(a) => fit_length::run(&a),
         Verb::Simulate(a) => simulate::run(&a),
         Verb::Synthesize(a) => synthesize::run(&a),
+        Verb::Collect(a) => collect::run(&a),
         Verb::Shape(a) => shape::run(&a),
         Verb::Hydra(v) => hydra::run(&v),
     };

@@ -50,6 +50,11 @@ enum Format {
 }
 
 impl Source {
+    /// A log whose format is recognised, with the columns of a CSV named if need be.
+    pub(crate) fn recognised(columns: Option<String>) -> Self {
+        Source { format: None, columns, gpu: None }
+    }
+
     pub(crate) fn open(&self, log: &std::path::Path) -> Result<Box<dyn SampleReader>, Failure> {
         let map = self.columns.as_deref().map_or(Ok(ColumnMap::default()), ColumnMap::parse)?;
         let format = self.format.map(|f| match f {

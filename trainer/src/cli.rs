@@ -90,6 +90,10 @@ pub struct TrainArgs {
     /// Inputs of the predictors
     #[arg(long, value_name = "SET", value_enum, default_value_t = FeatureSet::Paper)]
     pub features: FeatureSet,
+    /// Train on this many models only, chosen by the seed; the held-out ones stay the same, for
+    /// learning curves [default: all]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(5..))]
+    pub train_models: Option<u32>,
     /// Go on with an interrupted run in the output folder; it ends with the same bytes
     #[arg(long)]
     pub resume: bool,

@@ -192,6 +192,7 @@ fn judge(
         journal: &journal,
         flash_budget_bytes: FLASH_BUDGET_BYTES,
         picks: &[],
+        train_models: None,
         thermal: None,
         command: String::new(),
     };
@@ -260,7 +261,7 @@ fn open_journal(
     args: &EvaluateArgs,
 ) -> Result<Journal> {
     let path = folder.join(format!("{platform}.jsonl"));
-    let run = run_digest(table, args.seed, args.features);
+    let run = run_digest(table, args.seed, args.features, None);
     Ok(if args.resume && path.exists() {
         Journal::resume(&path, &run)?
     } else {

@@ -95,6 +95,7 @@ pub fn run(args: &TrainArgs) -> Result<String> {
         noiseless: input.noiseless.as_ref().map(|t| (t, input.noise_percent)),
         seed: args.seed,
         features: args.features,
+        train_models: args.train_models.map(|n| n as usize),
         families: &families,
         trials: args.trials,
         journal: &journal,
@@ -130,7 +131,7 @@ fn open_journal(
     args: &TrainArgs,
     progress: &Progress,
 ) -> Result<Journal> {
-    let run = run_digest(table, args.seed, args.features);
+    let run = run_digest(table, args.seed, args.features, args.train_models);
     let path = out.join(JOURNAL);
     if !args.resume {
         return Ok(Journal::start(&path, &run)?);
@@ -269,6 +270,9 @@ fn regenerate_command(platform: &str, args: &TrainArgs) -> String {
     }
     if args.features != FeatureSet::Paper {
         let _ = write!(command, " --features derived");
+    }
+    if let Some(n) = args.train_models {
+        let _ = write!(command, " --train-models {n}");
     }
     if args.all_families {
         let _ = write!(command, " --all-families");

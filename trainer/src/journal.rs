@@ -98,8 +98,17 @@ type Key = (Target, String, usize, usize);
 
 /// Digest of everything that a trial's scores depend on. Trials and families are keys of the
 /// journal: a search may be resumed with more of them.
-pub(crate) fn run_digest(table: &MeasurementTable, seed: u64, features: FeatureSet) -> String {
-    let run = format!("{} {} {seed} {features:?}", env!("CARGO_PKG_VERSION"), table.digest());
+pub(crate) fn run_digest(
+    table: &MeasurementTable,
+    seed: u64,
+    features: FeatureSet,
+    train_models: Option<u32>,
+) -> String {
+    let run = format!(
+        "{} {} {seed} {features:?} {train_models:?}",
+        env!("CARGO_PKG_VERSION"),
+        table.digest()
+    );
     enerinfer_artifacts::digest(run.as_bytes())
 }
 

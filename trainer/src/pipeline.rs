@@ -11,6 +11,9 @@ use enerinfer_codegen::{Lowered, Options, lower};
 use enerinfer_datasets::{MeasurementTable, Source};
 use enerinfer_hyperparam::{GroupedKFold, mape_percent, split_by_model};
 use enerinfer_learners::Model;
+use rand::SeedableRng as _;
+use rand::seq::SliceRandom as _;
+use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::TrainError;
 use crate::cli::Pick;
@@ -44,6 +47,8 @@ pub struct Config<'a> {
     pub seed: u64,
     /// Inputs of the predictors.
     pub features: FeatureSet,
+    /// Models to train on, of those that are not held out; all if absent.
+    pub train_models: Option<usize>,
     /// Learner families to search.
     pub families: &'a [Family],
     /// Random-search trials per target and family.
@@ -107,7 +112,7 @@ pub fn run(config: &Config<'_>, progress: &Progress) -> Result<Outcome, TrainErr
     check_picks(table, config.picks)?;
     let seeds = Seeds::new(config.seed);
     let split = split_by_model(table.models.len(), TEST_FRACTION, seeds.split)?;
-    let train = table.subset(&indices(&split.train));
+    let train = table.subset(&training_models(&split.train, config.train_models, seeds.split));
     let test = table.subset(&indices(&split.test));
     let folds = GroupedKFold::new(train.models.len(), FOLDS, seeds.folds)?;
 
@@ -236,6 +241,17 @@ pub fn run(config: &Config<'_>, progress: &Progress) -> Result<Outcome, TrainErr
         },
     };
     Ok(Outcome { bundle, record })
+}
+
+/// The models to train on, ascending; fewer are among those of more.
+fn training_models(all: &[u32], count: Option<usize>, seed: u64) -> Vec<usize> {
+    let mut chosen = indices(all);
+    if let Some(count) = count {
+        chosen.shuffle(&mut Xoshiro256PlusPlus::seed_from_u64(seed));
+        chosen.truncate(count);
+        chosen.sort_unstable();
+    }
+    chosen
 }
 
 fn indices(models: &[u32]) -> Vec<usize> {
@@ -486,4 +502,21 @@ fn size_record(lowered: &Lowered, budget_bytes: u64) -> SizeRecord {
         })
         .collect();
     SizeRecord { budget_bytes, est_bytes: predictors.iter().map(|p| p.est_bytes).sum(), predictors }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fewer_training_models_are_among_those_of_more() {
+        let all: Vec<u32> = (0..50).filter(|m| m % 5 != 0).collect();
+        let of = |count| training_models(&all, count, 3);
+        assert_eq!(of(None), indices(&all));
+        assert_eq!(of(Some(100)), indices(&all));
+        let (few, more) = (of(Some(8)), of(Some(20)));
+        assert_eq!((few.len(), more.len()), (8, 20));
+        assert!(few.iter().all(|m| more.contains(m)) && more.is_sorted());
+        assert_ne!(few, training_models(&all, Some(8), 4));
+    }
 }
