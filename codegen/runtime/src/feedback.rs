@@ -41,9 +41,12 @@ pub struct Feedback<const N: usize> {
     /// Of points never measured.
     mean: u8,
     running: Option<Running>,
+    /// Over the blocks at the running point.
+    filtered: Option<u32>,
+    changed_blocks: u8,
 }
 
-/// The block in progress, and the filter over the blocks at this point.
+/// The block in progress.
 #[derive(Clone, Copy, Debug)]
 struct Running {
     point: u16,
@@ -51,13 +54,19 @@ struct Running {
     last_token: Micros,
     block_us: u64,
     block_tokens: u32,
-    filtered: Option<u32>,
-    changed_blocks: u8,
 }
 
 impl<const N: usize> Default for Feedback<N> {
     fn default() -> Self {
-        Feedback { ratios: [0; N], measured: 0, sum: 0, mean: ONE, running: None }
+        Feedback {
+            ratios: [0; N],
+            measured: 0,
+            sum: 0,
+            mean: ONE,
+            running: None,
+            filtered: None,
+            changed_blocks: 0,
+        }
     }
 }
 
@@ -65,9 +74,10 @@ impl<const N: usize> Feedback<N> {
     /// A token was generated while `point` ran, whose throughput was predicted. At most one division
     /// of 64 bits, at the first token of a point, and two of 32 at the end of a block.
     pub fn on_token(&mut self, now: Micros, point: u16, predicted: MicroTokPerS) {
-        let mut running = match self.running {
+        let running = match &mut self.running {
             Some(running) if running.point == point => running,
             _ => {
+                self.interrupt();
                 let expected_us = MICROTOK_US.checked_div(predicted.0.into());
                 self.running = expected_us.map(|expected_us| Running::new(point, expected_us, now));
                 return;
@@ -75,17 +85,16 @@ impl<const N: usize> Feedback<N> {
         };
         let token_us = now.since(running.last_token);
         running.last_token = now;
-        if let Some(token_us) = token_us {
-            if let Some(ratio) = running.add(token_us) {
-                self.learn(&mut running, ratio);
-            }
+        if let Some(ratio) = token_us.and_then(|token_us| running.add(token_us)) {
+            self.learn(point, ratio);
         }
-        self.running = Some(running);
     }
 
     /// The next token is not measured: it did not follow another at this point.
     pub fn interrupt(&mut self) {
         self.running = None;
+        self.filtered = None;
+        self.changed_blocks = 0;
     }
 
     /// The throughput to expect at a point.
@@ -99,31 +108,37 @@ impl<const N: usize> Feedback<N> {
     }
 
     /// `ratio` has the filter's bits.
-    fn learn(&mut self, running: &mut Running, ratio: u32) {
-        let filtered = match running.filtered {
+    fn learn(&mut self, point: u16, ratio: u32) {
+        let filtered = match self.filtered {
             None => ratio,
             Some(old) => old - (old >> FILTER_SHIFT) + (ratio >> FILTER_SHIFT),
         };
-        running.filtered = Some(filtered);
-        let old = self.ratios.get(usize::from(running.point)).copied().unwrap_or(0);
+        self.filtered = Some(filtered);
+        let old = self.ratios.get(usize::from(point)).copied().unwrap_or(0);
         if old == 0 {
-            self.remember(running.point, whole(filtered));
+            self.remember(point, whole(filtered));
             return;
         }
         if whole(ratio).abs_diff(old) > old >> CHANGE_SHIFT {
-            running.changed_blocks = running.changed_blocks.saturating_add(1);
-            if running.changed_blocks >= CHANGED_BLOCKS {
-                running.changed_blocks = 0;
-                running.filtered = Some(ratio);
-                *self = Feedback::default();
-                self.remember(running.point, whole(ratio));
+            self.changed_blocks = self.changed_blocks.saturating_add(1);
+            if self.changed_blocks >= CHANGED_BLOCKS {
+                self.forget();
+                self.filtered = Some(ratio);
+                self.remember(point, whole(ratio));
             }
             return;
         }
-        running.changed_blocks = 0;
+        self.changed_blocks = 0;
         if whole(filtered).abs_diff(old) > old >> DRIFT_SHIFT {
-            self.remember(running.point, whole(filtered));
+            self.remember(point, whole(filtered));
         }
+    }
+
+    fn forget(&mut self) {
+        self.ratios = [0; N];
+        self.measured = 0;
+        self.sum = 0;
+        self.changed_blocks = 0;
     }
 
     fn remember(&mut self, point: u16, ratio: u8) {
@@ -143,15 +158,7 @@ impl<const N: usize> Feedback<N> {
 
 impl Running {
     fn new(point: u16, expected_us: u64, now: Micros) -> Self {
-        Running {
-            point,
-            expected_us,
-            last_token: now,
-            block_us: 0,
-            block_tokens: 0,
-            filtered: None,
-            changed_blocks: 0,
-        }
+        Running { point, expected_us, last_token: now, block_us: 0, block_tokens: 0 }
     }
 
     /// The ratio over a block, with the filter's bits, when it is complete.
