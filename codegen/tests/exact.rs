@@ -8,7 +8,7 @@ use std::f64::consts::{E, PI};
 
 use common::rows::generate_with_rows;
 use common::{Drawn, cargo};
-use enerinfer_artifacts::{Bundle, Feature, Forest, Node, Target};
+use enerinfer_artifacts::{Bundle, Feature, Forest, Node, ShapeDims, Target};
 use enerinfer_codegen::{Optimise, Options, lower};
 use rand::SeedableRng as _;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -64,7 +64,23 @@ fn split(feature: u16, threshold: u32, left: u32, right: u32) -> Node<f64> {
 #[test]
 fn ordinary_forests() {
     let drawn = Drawn { trees: 12, depth: 7, leaf: (0.01, 0.08) };
-    check(&common::random_bundle(11, common::board_clocks(), drawn));
+    let mut bundle = common::random_bundle(11, common::board_clocks(), drawn);
+    bundle.test_shapes.extend(mixtures_of_experts());
+    check(&bundle);
+}
+
+/// Of their experts a predictor sees the active ones: all derived counts differ from a dense
+/// model's. Sizes as of Granite 3.0 1B-A400M and OLMoE-1B-7B.
+fn mixtures_of_experts() -> [ShapeDims; 2] {
+    let sparse = |dense: ShapeDims, experts: u32| {
+        let mut shape = ShapeDims { experts, active_experts: 8, ..dense };
+        shape.total_params = shape.formula_total_params();
+        shape
+    };
+    [
+        sparse(common::shape(24, 1024, 16, 8, 512, 49_155, true), 32),
+        sparse(common::shape(16, 2048, 16, 16, 1024, 50_304, false), 64),
+    ]
 }
 
 #[test]

@@ -166,10 +166,14 @@ impl LlmShape {
     }
 
     /// The matrix–vector products of one decoded token (EnerInfer §3: they dominate its time).
+    ///
+    /// The active experts of a layer are one product of all their rows, as in llama.cpp, whose
+    /// `ggml_mul_mat_id` multiplies by the matrices of all chosen experts in one operation.
     pub fn gemvs(&self) -> Vec<Gemv> {
         let d = &self.dims;
         let (q, kv) = (d.heads * d.head_dim, self.kv_width());
-        let ffn_count = d.layers * d.active_experts;
+        // Only a shape at both limits saturates.
+        let of_experts = |rows: u32| rows.saturating_mul(d.active_experts);
         let mut list = vec![
             Gemv { op: GemvOp::Query, outputs: q, inputs: d.hidden, count: d.layers },
             Gemv { op: GemvOp::Key, outputs: kv, inputs: d.hidden, count: d.layers },
@@ -184,16 +188,18 @@ impl LlmShape {
                 count: d.layers,
             });
         }
+        let inward =
+            |op| Gemv { op, outputs: of_experts(d.ffn), inputs: d.hidden, count: d.layers };
         if d.gated {
-            list.push(Gemv {
-                op: GemvOp::Gate,
-                outputs: d.ffn,
-                inputs: d.hidden,
-                count: ffn_count,
-            });
+            list.push(inward(GemvOp::Gate));
         }
-        list.push(Gemv { op: GemvOp::Up, outputs: d.ffn, inputs: d.hidden, count: ffn_count });
-        list.push(Gemv { op: GemvOp::Down, outputs: d.hidden, inputs: d.ffn, count: ffn_count });
+        list.push(inward(GemvOp::Up));
+        list.push(Gemv {
+            op: GemvOp::Down,
+            outputs: of_experts(d.hidden),
+            inputs: d.ffn,
+            count: d.layers,
+        });
         list.push(Gemv { op: GemvOp::LmHead, outputs: d.vocab, inputs: d.hidden, count: 1 });
         list
     }
@@ -228,7 +234,7 @@ pub enum GemvOp {
 pub struct Gemv {
     /// Operator.
     pub op: GemvOp,
-    /// Rows of the matrix.
+    /// Rows of the matrix; of all active experts together.
     pub outputs: u32,
     /// Columns of the matrix.
     pub inputs: u32,

@@ -101,6 +101,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
+    use crate::Gemv;
 
     #[test]
     fn the_embedded_survey_parses_and_its_models_are_distinct() -> Result<(), TableError> {
@@ -137,6 +138,17 @@ mod tests {
         assert_eq!(llama, Some("LLaMA-7B"));
         assert_eq!(find("llama-2-7b").map(|m| m.name.as_str()), Some("LLaMA-7B"));
         assert_eq!(find("no such model"), None);
+    }
+
+    #[test]
+    fn products_read_the_weights_of_a_token_once() {
+        for model in all() {
+            let shape = &model.shape;
+            let weights = |g: Gemv| u64::from(g.outputs) * u64::from(g.inputs) * u64::from(g.count);
+            let read: u64 = shape.gemvs().into_iter().map(weights).sum();
+            let embedding_row = u64::from(shape.dims().hidden);
+            assert_eq!(read + embedding_row, shape.dims().read_params(), "{}", model.name);
+        }
     }
 
     /// Published (total, active) parameters of the mixtures of experts, in millions. Active ones are

@@ -135,9 +135,10 @@ pub struct Pick {
 
 /// Options of `train evaluate`.
 #[derive(Debug, Args)]
+#[command(group(clap::ArgGroup::new("devices").required(true).args(["all", "platform"])))]
 pub struct EvaluateArgs {
     /// Every built-in device, in its default weight format
-    #[arg(long, required_unless_present = "platform", conflicts_with = "platform")]
+    #[arg(long)]
     pub all: bool,
     /// Devices to evaluate: names (see --list-platforms), or platform files (NAME.toml)
     #[arg(long, value_name = "LIST", value_delimiter = ',')]

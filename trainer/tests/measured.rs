@@ -36,6 +36,7 @@ fn fewer_training_models_leave_the_held_out_ones_as_they_are() {
         args.extend(more);
         let run = train(dir.path(), &args);
         assert_eq!(run.code, 0, "{}", run.stderr);
+        assert!(!run.stdout.contains("SIMULATED"), "{}", run.stdout);
         Record::read(&dir.path().join(out).join("report.json")).unwrap()
     };
     let (all, few) = (record("all", &[]), record("few", &["--train-models", "20"]));

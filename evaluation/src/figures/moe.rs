@@ -18,8 +18,9 @@ pub(super) fn exhibit(judged: &[Judged]) -> Result<Exhibit, FigureError> {
         source: "EnerInfer §4.6".to_owned(),
         caption: "The paper says that its predictors extend to mixtures of experts, and prints no \
                   figures. The synthetic models are dense: to a predictor a mixture is the dense \
-                  model that does the same work per token, so what the narrow matrices of single \
-                  experts cost is not predicted."
+                  model that reads the same weights per token. The simulated devices run the \
+                  active experts of a layer as one operation, as llama.cpp does; what the router \
+                  and the experts' short rows cost beyond the dense model is not predicted."
             .to_owned(),
         tables: vec![rows_table("moe_models", "Mixtures of experts that fit the device", &rows)],
         charts: Vec::new(),
