@@ -230,7 +230,7 @@ impl File<'_> {
     fn add_up(&self, out: &mut dyn Write, merged: &Merged) -> io::Result<()> {
         writeln!(out, "    let mut cells = START;")?;
         if self.has_branches() {
-            writeln!(out, "    let mut sums = [0; RECTS.len()];")?;
+            writeln!(out, "    let mut sums = [0; {}];", merged.rects.len())?;
             writeln!(out, "    add_{}(&x, &mut sums);", Statements::of(merged).start())?;
             writeln!(out, "    grid::add(&mut cells, COLUMNS, &RECTS, &sums);")?;
         }
@@ -248,7 +248,8 @@ impl File<'_> {
             let packed: Vec<u32> = rects.iter().map(|rect| rect.packed()).collect();
             let head = format!("static RECTS: [u32; {}] = ", rects.len());
             literal::array(out, 0, &head, &packed, ";")?;
-            writeln!(out, "\ntype Sums = [i32; RECTS.len()];")?;
+            // A number, since older compilers know no constants that refer to a static.
+            writeln!(out, "\ntype Sums = [i32; {}];", rects.len())?;
             Statements::of(merged).write(out, &self.ranked)?;
         }
         Ok(())

@@ -19,7 +19,7 @@ pub(super) fn power(shape: &Shape, out: &mut [u32; model::POINTS]) {
 
 fn table(x: Ranks, out: &mut [u32; model::POINTS]) {
     let mut cells = START;
-    let mut sums = [0; RECTS.len()];
+    let mut sums = [0; 6];
     add_0(&x, &mut sums);
     grid::add(&mut cells, COLUMNS, &RECTS, &sums);
     grid::read(&mut cells, COLUMNS, 469, -10, u32::MAX, out);
@@ -55,7 +55,7 @@ const COLUMNS: usize = model::ACCEL_KHZ.len() + 1;
 static START: [u32; 12] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
 static RECTS: [u32; 6] = [33555200, 16777984, 33620736, 33555202, 16777986, 33620738];
 
-type Sums = [i32; RECTS.len()];
+type Sums = [i32; 6];
 
 #[inline(never)]
 fn add_0(x: &Ranks, sums: &mut Sums) {

@@ -21,7 +21,7 @@ pub(super) fn scale(shape: &Shape, out: &mut [u32; model::POINTS]) {
 
 fn table(x: Ranks, out: &mut [u32; model::POINTS]) {
     let mut cells = START;
-    let mut sums = [0; RECTS.len()];
+    let mut sums = [0; 6];
     add_0(&x, &mut sums);
     grid::add(&mut cells, COLUMNS, &RECTS, &sums);
     grid::read(&mut cells, COLUMNS, 572, -20, 1073741824, out);
@@ -63,7 +63,7 @@ const COLUMNS: usize = model::ACCEL_KHZ.len() + 1;
 static START: [u32; 12] = [0, 0, 0, 0, 154, 0, 0, 4294967142, 4294967142, 0, 0, 154];
 static RECTS: [u32; 6] = [33555200, 16777984, 33554944, 33555202, 16777986, 33620736];
 
-type Sums = [i32; RECTS.len()];
+type Sums = [i32; 6];
 
 #[inline(never)]
 fn add_0(x: &Ranks, sums: &mut Sums) {
