@@ -131,8 +131,8 @@ leaf_row() {
 
 echo
 echo "$leaves leaves; opt-level $CARGO_PROFILE_RELEASE_OPT_LEVEL; bytes unless said otherwise."
-echo "Worst case in comparisons: $(total lookup) to look up ranks, then $(total one_point) for one operating"
-echo "point, or $(total all_points) for all in one walk (computed)."
+echo "Worst case in comparisons: $(total lookup) to look up ranks, then $(total in_trees) in the trees"
+echo "(computed)."
 echo
 row "" x86-64 aarch64 thumbv7em
 row "---" "---:" "---:" "---:"

@@ -1,9 +1,10 @@
-"""Times a full table of one model, by a generated crate and by the C of m2cgen and tl2cgen.
+"""Times a full table of one model, by a generated crate, and by the C of m2cgen and tl2cgen and the
+Rust of m2cgen.
 
     python peers.py MEASUREMENTS.csv [TREES DEPTH [OPTION OF compile-forest...]]
 
-Trains scikit-learn forests on the table that `train` writes, gives the same forests to all three,
-checks that all three compute them, and prints CPU time per table: every operating point of a model,
+Trains scikit-learn forests on the table that `train` writes, gives the same forests to all,
+checks that all compute them, and prints CPU time per table: every operating point of a model,
 throughput (peak and scale), power and accelerator power; the peers are called once per row.
 
 Needs scikit-learn, m2cgen, treelite and tl2cgen; gcc and cargo.
@@ -27,6 +28,8 @@ from export_sklearn import export  # noqa: E402
 SHAPE = ["layers", "hidden", "heads", "kv_heads", "ffn", "vocab", "total_params_k"]
 CLOCKS = ["accel_khz", "mem_khz"]
 MODELS = 40
+# What `compile-forest --optimise speed` and `size` choose.
+OPT_LEVELS = ["3", "z"]
 # Peers add the same numbers as scikit-learn, in another order perhaps.
 ROUNDING = 1e-12
 
@@ -81,6 +84,31 @@ int main(int argc, char **argv) {
         }
     if (repetitions) printf("%%.17g\\n", sum);
     return 0;
+}
+"""
+
+RUST_PEER_DRIVER = """
+mod score;
+
+fn main() {
+    let args: Vec<String> = std::env::args().collect();
+    let bytes = std::fs::read(&args[1]).unwrap();
+    let values: Vec<f64> =
+        bytes.chunks(8).map(|b| f64::from_le_bytes(b.try_into().unwrap())).collect();
+    let repetitions: u32 = args.last().unwrap().parse().unwrap();
+    let mut sum = 0.0;
+    for _ in 0..repetitions.max(1) {
+        for row in values.chunks(%d) {
+            let value = score::score(row.to_vec());
+            if repetitions == 0 {
+                println!("{value}");
+            }
+            sum += value;
+        }
+    }
+    if repetitions > 0 {
+        println!("{sum}");
+    }
 }
 """
 
@@ -139,6 +167,19 @@ def peer(folder, sources, prologue, call, rows):
     return [str(binary), str(data)]
 
 
+def rust_peer(folder, source, rows):
+    """The same for m2cgen's Rust, which takes a row as a `Vec`."""
+    folder.mkdir()
+    data = folder / "rows.bin"
+    data.write_bytes(numpy.ascontiguousarray(rows, dtype="<f8").tobytes())
+    (folder / "score.rs").write_text(source.replace("fn score(", "pub fn score(", 1))
+    (folder / "main.rs").write_text(RUST_PEER_DRIVER % rows.shape[1])
+    binary = folder / "driver"
+    subprocess.run(["rustc", "--edition", "2021", "-Awarnings", "-Copt-level=3", "-o", binary,
+                    folder / "main.rs"], check=True)
+    return [str(binary), str(data)]
+
+
 def peers(work, forest, names, rows):
     """Name and command of every peer, for one forest."""
     import m2cgen
@@ -149,6 +190,7 @@ def peers(work, forest, names, rows):
     code.write_text(m2cgen.export_to_c(forest))
     yield "m2cgen C", peer(work / "m2cgen", [code], "double score(double *);",
                            "sum += score(row);", rows)
+    yield "m2cgen Rust", rust_peer(work / "m2cgen-rust", m2cgen.export_to_rust(forest), rows)
     folder = work / "tl2cgen"
     tl2cgen.generate_c_code(treelite.sklearn.import_model(forest), str(folder),
                             params={"parallel_comp": 8})
@@ -176,9 +218,13 @@ def ours(work, spec, options, shapes):
     (probe / "Cargo.toml").write_text(
         '[package]\nname = "probe"\nversion = "0.0.0"\nedition = "2021"\n[dependencies]\n'
         f'enerinfer-runtime = {{ path = "{crate}" }}\n[workspace]\n')
-    environment = os.environ | {"CARGO_TARGET_DIR": str(work / "target")}
-    subprocess.run(["cargo", "build", "--quiet", "--release"], cwd=probe, env=environment, check=True)
-    return [str(work / "target/release/probe")], bounds
+    commands = {}
+    for level in OPT_LEVELS:
+        environment = os.environ | {"CARGO_TARGET_DIR": str(work / f"target-{level}"),
+                                    "CARGO_PROFILE_RELEASE_OPT_LEVEL": level}
+        subprocess.run(["cargo", "build", "--quiet", "--release"], cwd=probe, env=environment, check=True)
+        commands[level] = [str(work / f"target-{level}/release/probe")]
+    return commands, bounds
 
 
 def main():
@@ -199,7 +245,8 @@ def main():
         "power": (table, SHAPE + CLOCKS, lambda r: float(r["power_w"])),
         "accel_power": (table, SHAPE + CLOCKS, lambda r: float(r["accel_power_w"])),
     }
-    times = {"m2cgen C": 0.0, "tl2cgen C": 0.0}
+    times = {"m2cgen C": 0.0, "m2cgen Rust": 0.0, "tl2cgen C": 0.0}
+    single = dict(times)
     expected = {}
     with tempfile.TemporaryDirectory() as temporary:
         work = pathlib.Path(temporary)
@@ -222,23 +269,30 @@ def main():
                       ROUNDING * numpy.abs(expected[target]))
                 seconds = per_repetition(command, 40 * len(asked) // len(questions))
                 times[name] += seconds / len(models)
+                single[name] += seconds / len(questions)
                 print(f"{name:12} {target:12} {seconds / len(questions) * 1e6:8.2f} us per row")
-        command, bounds = ours(work, spec, sys.argv[4:], [highest[m] for m in models])
+        commands, bounds = ours(work, spec, sys.argv[4:], [highest[m] for m in models])
         peak, scale = numpy.repeat(expected["peak"], points), expected["scale"]
         off = peak * bounds["scale"] + scale * bounds["peak"] + bounds["peak"] * bounds["scale"]
-        values = printed(command) / 1e6
         rounding = 1e-6  # whole units of the device
-        agree("our throughput", values[:, 0], peak * scale, off + rounding)
-        agree("our power", values[:, 1], expected["power"], bounds["power"] + rounding)
-        agree("our accelerator power", values[:, 2], expected["accel_power"],
-              bounds["accel_power"] + rounding)
-        seconds = per_repetition(command, 400) / len(models)
+        ours_at = {}
+        for level, command in commands.items():
+            values = printed(command) / 1e6
+            agree("our throughput", values[:, 0], peak * scale, off + rounding)
+            agree("our power", values[:, 1], expected["power"], bounds["power"] + rounding)
+            agree("our accelerator power", values[:, 2], expected["accel_power"],
+                  bounds["accel_power"] + rounding)
+            ours_at[f"enerinfer {level}"] = per_repetition(command, 400) / len(models)
     relative = numpy.abs(values[:, 0] / (peak * scale) - 1)
     print(f"\nAll compute the same: peers to {ROUNDING:g}, ours within the bounds of rounded leaves "
           f"(throughput differs by {relative.mean() * 100:.3f} % on average, {relative.max() * 100:.3f} % at most)")
-    print(f"{trees} trees of depth {depth}, {points} operating points, CPU time per table:")
-    for name, value in (times | {"enerinfer": seconds}).items():
-        print(f"{name:12} {value * 1e6:9.1f} us   {value / seconds:6.1f} x")
+    fastest = min(ours_at.values())
+    print(f"{trees} trees of depth {depth}, CPU time per table of {points} operating points, and per single "
+          "one, for which we compute the table:")
+    for name, value in (times | ours_at).items():
+        one = single.get(name, value)
+        print(f"{name:12} {value * 1e6:9.1f} us   {value / fastest:6.1f} x "
+              f"{one * 1e6:9.1f} us   {one / fastest:6.1f} x")
 
 
 if __name__ == "__main__":

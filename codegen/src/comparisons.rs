@@ -1,127 +1,52 @@
-//! Worst-case number of comparisons, computed from the trees.
+//! Worst-case number of comparisons, computed from what is printed.
 
-use std::collections::{HashMap, HashSet};
-
-use enerinfer_artifacts::{ClockTables, Feature, Forest, Node};
+use enerinfer_artifacts::{ClockTables, IntPredictor, Target};
 use serde::Serialize;
 
-/// How many comparisons a predictor makes at most, for any shape.
-///
-/// Every tree's longest path counts, so these are exact for one tree and an upper bound for
-/// several, whose longest paths no shape may take together.
+use crate::emit::form::Form;
+
+/// How many comparisons a predictor makes at most for a table of all operating points, or for its
+/// one value (`peak`), for any shape: upper bounds, since no shape may take the longest path
+/// everywhere.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Comparisons {
-    /// To look up the ranks of a shape, once per prediction: a binary search for every feature.
+    /// To look up the ranks of a shape, a binary search for every feature.
     pub lookup: u64,
-    /// In the trees, for one operating point.
-    pub one_point: u64,
-    /// In the trees, for all operating points in one walk: a split on a clock is none, since it is
-    /// decided when compiling, and a subtree counts once for all points that share it.
-    pub all_points: u64,
+    /// In the trees. A split on a clock is none where the trees are walked for all operating
+    /// points at once: it is decided when compiling.
+    pub in_trees: u64,
 }
 
 impl Comparisons {
-    /// Counts for a forest on a platform with these clocks.
-    pub fn of<L: Copy>(forest: &Forest<L>, clocks: &ClockTables) -> Self {
-        Comparisons {
-            lookup: lookup(forest),
-            one_point: one_point(forest, clocks),
-            all_points: all_points(forest, clocks),
-        }
-    }
-}
-
-fn lookup<L: Copy>(forest: &Forest<L>) -> u64 {
-    let shape = forest.features.iter().zip(forest.thresholds()).filter(|(f, _)| !f.is_clock());
-    shape
-        .map(|(_, thresholds)| match thresholds.len() {
-            0 => 0,
-            n => u64::from(n.next_power_of_two().ilog2()) + 1,
-        })
-        .fold(0, u64::saturating_add)
-}
-
-/// The largest, over the operating points, of the sums of the trees' longest paths there.
-fn one_point<L: Copy>(forest: &Forest<L>, clocks: &ClockTables) -> u64 {
-    let at = |(accel_khz, mem_khz): (u32, u32)| {
-        let mut longest = vec![0u64; forest.nodes.len()];
-        for (i, node) in forest.nodes.iter().enumerate() {
-            let Node::Split { feature, threshold, left, right } = *node else { continue };
-            let (l, r) = (longest[left as usize], longest[right as usize]);
-            let taken = |khz| if khz <= threshold { l } else { r };
-            longest[i] = match forest.features[usize::from(feature)] {
-                Feature::AccelKhz => taken(accel_khz),
-                Feature::MemKhz => taken(mem_khz),
-                _ => 1 + l.max(r),
-            };
-        }
-        forest.roots.iter().map(|&root| longest[root as usize]).fold(0, u64::saturating_add)
-    };
-    clocks.points().map(|point| at(clocks.clocks_khz(point))).max().unwrap_or(0)
-}
-
-/// A node, and the operating points that reach it: first level and the one after the last of the
-/// accelerator, then of memory.
-type Reached = (u32, (usize, usize), (usize, usize));
-
-fn all_points<L: Copy>(forest: &Forest<L>, clocks: &ClockTables) -> u64 {
-    let levels = ((0, clocks.accel_khz.len()), (0, clocks.mem_khz.len()));
-    let roots = || forest.roots.iter().map(|&root| (root, levels.0, levels.1));
-    let mut seen: HashSet<Reached> = roots().collect();
-    let mut stack: Vec<Reached> = seen.iter().copied().collect();
-    while let Some(at) = stack.pop() {
-        for below in children(forest, clocks, at).into_iter().flatten() {
-            if seen.insert(below) {
-                stack.push(below);
-            }
-        }
-    }
-    // Children stand before their parents.
-    let mut order: Vec<Reached> = seen.into_iter().collect();
-    order.sort_unstable();
-    let mut most: HashMap<Reached, u64> = HashMap::with_capacity(order.len());
-    for at in order {
-        let [left, right] = children(forest, clocks, at).map(|c| c.map_or(0, |c| most[&c]));
-        let count = match forest.nodes[at.0 as usize] {
-            Node::Leaf(_) => 0,
-            Node::Split { feature, .. } if forest.features[usize::from(feature)].is_clock() => {
-                left.saturating_add(right)
-            }
-            Node::Split { .. } => 1 + left.max(right),
+    /// Counts for a predictor on a platform with these clocks.
+    pub fn of(predictor: &IntPredictor, clocks: &ClockTables) -> Self {
+        let form = Form::of(predictor, clocks);
+        let mut conditions = form.conditions();
+        conditions.sort_unstable();
+        conditions.dedup();
+        let features = &predictor.forest.features;
+        let is_clock = |feature: u16| features[usize::from(feature)].is_clock();
+        // Without a merged walk, clocks are looked up and trees walked at each operating point.
+        let reads_clocks = conditions.iter().any(|&(feature, _)| is_clock(feature));
+        let walks = match predictor.target {
+            Target::Peak => 1,
+            _ if reads_clocks => clocks.len() as u64,
+            _ => 1,
         };
-        most.insert(at, count);
-    }
-    roots().map(|root| most[&root]).fold(0, u64::saturating_add)
-}
-
-/// The children that some of the operating points reach.
-fn children<L: Copy>(
-    forest: &Forest<L>,
-    clocks: &ClockTables,
-    (node, accel, mem): Reached,
-) -> [Option<Reached>; 2] {
-    let Node::Split { feature, threshold, left, right } = forest.nodes[node as usize] else {
-        return [None; 2];
-    };
-    let cut = |table: &[u32], (from, to): (usize, usize)| {
-        let at = table.partition_point(|&khz| khz <= threshold).clamp(from, to);
-        [(from, at), (at, to)].map(|(from, to)| (from < to).then_some((from, to)))
-    };
-    match forest.features[usize::from(feature)] {
-        Feature::AccelKhz => {
-            let [l, r] = cut(&clocks.accel_khz, accel);
-            [l.map(|accel| (left, accel, mem)), r.map(|accel| (right, accel, mem))]
-        }
-        Feature::MemKhz => {
-            let [l, r] = cut(&clocks.mem_khz, mem);
-            [l.map(|mem| (left, accel, mem)), r.map(|mem| (right, accel, mem))]
-        }
-        _ => [Some((left, accel, mem)), Some((right, accel, mem))],
+        let lookup = conditions
+            .chunk_by(|(a, _), (b, _)| a == b)
+            .map(|of_one| {
+                let search = u64::from(of_one.len().next_power_of_two().ilog2()) + 1;
+                search * if is_clock(of_one[0].0) { walks } else { 1 }
+            })
+            .fold(0, u64::saturating_add);
+        Comparisons { lookup, in_trees: form.most_comparisons().saturating_mul(walks) }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use enerinfer_artifacts::{Feature, Forest, Node};
     use proptest::prelude::*;
 
     use super::*;
@@ -171,6 +96,26 @@ mod tests {
         side(left, &l) + side(right, &r)
     }
 
+    fn predictor(target: Target, forest: Forest<i64>) -> IntPredictor {
+        IntPredictor { target, forest, shift: 0, domain: vec![], normaliser: None }
+    }
+
+    /// Comparisons that the form makes for a shape.
+    fn made(form: &Form, shape: [u32; 2]) -> u64 {
+        let Form::Merged(merged) = form else { return 0 };
+        let (mut count, mut stack) = (0, vec![0u32]);
+        while let Some(at) = stack.pop() {
+            let place = &merged.places[at as usize];
+            stack.extend(&place.always);
+            for (&(feature, threshold), &[left, right]) in &place.branches {
+                count += 1;
+                let holds = shape[usize::from(feature)] <= threshold;
+                stack.push(if holds { left } else { right });
+            }
+        }
+        count
+    }
+
     proptest! {
         #[test]
         fn no_shape_takes_more(
@@ -178,17 +123,17 @@ mod tests {
             trees in 1usize..4,
         ) {
             let (forest, clocks) = (forest(&numbers, trees), clocks());
-            let said = Comparisons::of(&forest, &clocks);
+            let power = predictor(Target::Power, forest.clone());
+            let said = Comparisons::of(&power, &clocks).in_trees;
+            let form = Form::of(&power, &clocks);
             let points: Vec<_> = clocks.points().map(|point| clocks.clocks_khz(point)).collect();
             for shape in (0..=12).flat_map(|layers| (0..=12).map(move |heads| [layers, heads])) {
-                let count = |points: &[_]| -> u64 {
-                    forest.roots.iter().map(|&root| walked(&forest, root, shape, points)).sum()
-                };
-                prop_assert!(count(&points) <= said.all_points);
-                prop_assert!(points.iter().all(|&point| count(&[point]) <= said.one_point));
+                let apart: u64 =
+                    forest.roots.iter().map(|&root| walked(&forest, root, shape, &points)).sum();
+                prop_assert!(made(&form, shape) <= said);
+                // Followed together, trees take no more than one after the other.
+                prop_assert!(made(&form, shape) <= apart);
             }
-            prop_assert!(said.one_point <= said.all_points);
-            prop_assert!(said.all_points <= said.one_point * points.len() as u64);
         }
     }
 
@@ -211,10 +156,13 @@ mod tests {
             roots: vec![5],
         };
         // The clock split takes both sides: layers, then layers again, and heads.
-        let expected = Comparisons { lookup: 2 + 1, one_point: 2, all_points: 3 };
-        assert_eq!(Comparisons::of(&forest, &clocks()), expected);
-        let without_split = ClockTables { accel_khz: vec![5], mem_khz: vec![7] };
-        assert_eq!(Comparisons::of(&forest, &without_split).all_points, 2);
+        let power = predictor(Target::Power, forest.clone());
+        let expected = Comparisons { lookup: 2 + 1, in_trees: 3 };
+        assert_eq!(Comparisons::of(&power, &clocks()), expected);
+        // `peak` compares the highest clock like any other number.
+        let peak = predictor(Target::Peak, forest);
+        let expected = Comparisons { lookup: 2 + 1 + 1, in_trees: 3 };
+        assert_eq!(Comparisons::of(&peak, &clocks()), expected);
     }
 
     #[test]
@@ -222,9 +170,13 @@ mod tests {
         for n in 1..40u32 {
             let mut nodes = vec![Node::Leaf(0)];
             for i in 0..n {
-                nodes.push(Node::Split { feature: 0, threshold: 10 * i, left: i, right: 0 });
+                nodes.push(Node::Leaf(i64::from(i) + 1));
+                let leaf = nodes.len() as u32 - 1;
+                let below = leaf - 1;
+                nodes.push(Node::Split { feature: 0, threshold: 10 * i, left: below, right: leaf });
             }
-            let forest = Forest { features: vec![Feature::Layers], base: 0, nodes, roots: vec![n] };
+            let roots = vec![nodes.len() as u32 - 1];
+            let forest = Forest { features: vec![Feature::Layers], base: 0, nodes, roots };
             let thresholds: Vec<u32> = (0..n).map(|i| 10 * i).collect();
             let searched = (0..=10 * n).map(|value| {
                 let mut count = 0;
@@ -234,12 +186,10 @@ mod tests {
                 });
                 count
             });
-            let said = Comparisons::of(&forest, &clocks()).lookup;
+            let said = Comparisons::of(&predictor(Target::Peak, forest), &clocks()).lookup;
             assert!(searched.max().is_some_and(|most| most <= said && said <= most + 1), "{n}");
         }
-        assert_eq!(
-            Comparisons::of(&Forest::constant(vec![], 0), &clocks()),
-            Comparisons::default()
-        );
+        let constant = predictor(Target::Power, Forest::constant(vec![], 0));
+        assert_eq!(Comparisons::of(&constant, &clocks()), Comparisons::default());
     }
 }

@@ -20,7 +20,7 @@ pub mod passes;
 pub use comparisons::Comparisons;
 pub use error::CodegenError;
 pub use lower::{Lowered, PassEffect, Pruning, lower};
-pub use options::{DEFAULT_MAX_NODES, Options};
+pub use options::{DEFAULT_MAX_NODES, Optimise, Options};
 pub use package::{
     GeneratedCrate, MANIFEST, PredictorSize, check_destination, generate, generate_capi_to,
     generate_to, size_warning, sizes,

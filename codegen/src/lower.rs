@@ -11,7 +11,7 @@ use crate::passes::merge_equal_leaves::merge_equal_leaves;
 use crate::passes::prune::{Pruned, prune, prune_together};
 use crate::passes::quantise::{Quantised, quantise};
 use crate::passes::share_subtrees::share_subtrees;
-use crate::{CodegenError, Options};
+use crate::{CodegenError, Optimise, Options};
 
 /// What a pass did to one predictor: a row of `--explain`.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -43,6 +43,8 @@ pub struct Lowered {
     pub steps: Vec<PassEffect>,
     /// Set if trees had to be pruned to the flash budget.
     pub pruning: Option<Pruning>,
+    /// Build profile of the generated crate.
+    pub optimise: Optimise,
 }
 
 /// What a flash budget took away.
@@ -116,7 +118,8 @@ pub fn lower(bundle: &Bundle, options: &Options) -> Result<Lowered, CodegenError
         log.add(p.target, "share subtrees", &merged, &int.forest, 0.0);
         lowered.push(int);
     }
-    let lowered = Lowered { predictors: lowered, steps: log.steps, pruning };
+    let lowered =
+        Lowered { predictors: lowered, steps: log.steps, pruning, optimise: options.optimise };
     check_size(&lowered, options)?;
     Ok(lowered)
 }

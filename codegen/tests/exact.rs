@@ -1,6 +1,6 @@
 //! Compiled predictors equal the interpreter bit for bit: at every threshold, at both neighbours,
 //! at extremes and on random rows; for ordinary forests and for every kind that has broken forest
-//! compilers.
+//! compilers; optimised for size and for speed.
 
 mod common;
 
@@ -9,7 +9,7 @@ use std::f64::consts::{E, PI};
 use common::rows::generate_with_rows;
 use common::{Drawn, cargo};
 use enerinfer_artifacts::{Bundle, Feature, Forest, Node, ShapeDims, Target};
-use enerinfer_codegen::{Options, lower};
+use enerinfer_codegen::{Optimise, Options, lower};
 use rand::SeedableRng as _;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
@@ -30,14 +30,21 @@ fn constants_are_exact() {
     }
 }
 
-/// Builds the crate, runs its vectors and the row tests, and lints it.
+/// Builds the crate as its profiles do, runs its vectors and the row tests, and lints it.
 fn check(bundle: &Bundle) {
-    let folder = tempfile::tempdir().expect("a temporary folder");
-    let krate = folder.path().join("enerinfer-runtime");
-    let lowered = generate_with_rows(bundle, &krate);
-    assert_eq!(lowered.predictors.len(), bundle.predictors.len());
-    cargo(&krate, &["test", "--lib", "--test", "vectors"]);
-    cargo(&krate, &["clippy"]);
+    for optimise in [Optimise::Size, Optimise::Speed] {
+        let folder = tempfile::tempdir().expect("a temporary folder");
+        let krate = folder.path().join("enerinfer-runtime");
+        let lowered =
+            generate_with_rows(bundle, &Options { optimise, ..Options::default() }, &krate);
+        assert_eq!(lowered.predictors.len(), bundle.predictors.len());
+        cargo(&krate, &["test", "--release", "--lib", "--test", "vectors"]);
+        if optimise == Optimise::Size {
+            // The sources are the same; with checks for overflow.
+            cargo(&krate, &["test", "--lib", "--test", "vectors"]);
+            cargo(&krate, &["clippy"]);
+        }
+    }
 }
 
 fn with_forests(forests: [Forest<f64>; 4]) -> Bundle {
@@ -201,6 +208,25 @@ fn chain(depth: u32, features: Vec<Feature>, sides: &[bool]) -> Forest<f64> {
 }
 
 #[test]
+fn many_trees_that_compare_the_same_are_merged() {
+    // Few thresholds, many trees: the same comparison stands at the same place again and again.
+    let clocks = common::board_clocks();
+    let mut rng = Xoshiro256PlusPlus::seed_from_u64(15);
+    let mut forest = || {
+        let drawn = Drawn { trees: 60, depth: 5, leaf: (0.001, 0.004) };
+        let features = vec![Feature::Layers, Feature::Hidden, Feature::AccelKhz, Feature::MemKhz];
+        let mut forest = common::random_forest(&mut rng, features, &clocks, drawn);
+        for node in &mut forest.nodes {
+            if let Node::Split { feature: 0 | 1, threshold, .. } = node {
+                *threshold = *threshold / 16 * 16;
+            }
+        }
+        forest
+    };
+    check(&with_forests([(); 4].map(|()| forest())));
+}
+
+#[test]
 fn deep_chains_build() {
     let two = || vec![Feature::Layers, Feature::Vocab];
     check(&with_forests([
@@ -219,7 +245,7 @@ fn seventy_thousand_nodes() {
     let large = common::random_forest(&mut rng, common::all_features(), &clocks, drawn);
     assert!(large.nodes.len() > 40_000, "{}", large.nodes.len());
     let small = Forest::constant(common::all_features(), 0.5);
-    // One of the large forests is `peak`, in value form; one is `scale`, in grid form.
+    // One of the large forests is `peak`, tree by tree; one is `scale`, merged.
     let bundle = with_forests([large.clone(), large, small.clone(), small]);
     let nodes: usize = bundle.predictors.iter().map(|p| p.forest.nodes.len()).sum();
     assert!(nodes > 70_000, "{nodes}");

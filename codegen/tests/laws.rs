@@ -8,7 +8,7 @@ use common::Drawn;
 use enerinfer_artifacts::{Predictor, Target};
 use enerinfer_codegen::passes::drop_unreachable::drop_unreachable;
 use enerinfer_codegen::passes::merge_equal_leaves::merge_equal_leaves;
-use enerinfer_codegen::passes::quantise::{LeafBits, quantise_to};
+use enerinfer_codegen::passes::quantise::{Precision, quantise_to};
 use enerinfer_codegen::passes::share_subtrees::share_subtrees;
 use enerinfer_codegen::{CodegenError, Lowered, Options, estimate_bytes, generate, lower};
 use proptest::prelude::*;
@@ -19,7 +19,8 @@ proptest! {
     #[test]
     fn quantisation_stays_within_its_bound(
         seed: u64,
-        narrow: bool,
+        tree_bits in 3u32..=16,
+        part_bits in 3u32..=16,
         trees in 0usize..40,
         low in -5.0f64..5.0,
         spread in 1e-6f64..100.0,
@@ -30,8 +31,7 @@ proptest! {
         let drawn = Drawn { trees, depth: 4, leaf: (low, low + spread) };
         let forest = common::random_forest(&mut rng, common::all_features(), &clocks, drawn);
         let predictor = common::predictor(Target::Power, forest, &clocks);
-        let bits = if narrow { LeafBits::Eight } else { LeafBits::Sixteen };
-        let quantised = quantise_to(&predictor, bits).unwrap();
+        let quantised = quantise_to(&predictor, Precision { tree_bits, part_bits }).unwrap();
         let exact = predictor.forest.predict(&x);
         // What the device clamps is excepted.
         if exact > 1e-3 && exact < 4000.0 {
@@ -49,7 +49,7 @@ proptest! {
         let bundle = common::random_bundle(
             seed, clocks.clone(), Drawn { trees: 4, depth: 6, leaf: (0.01, 0.2) });
         for predictor in &bundle.predictors {
-            let quantised = quantise_to(predictor, LeafBits::Eight).unwrap().predictor;
+            let quantised = quantise_to(predictor, Precision { tree_bits: 16, part_bits: 8 }).unwrap().predictor;
             let mut passed = quantised.clone();
             passed.forest = merge_equal_leaves(&passed.forest);
             passed.forest = drop_unreachable(&passed.forest, &clocks);
@@ -71,7 +71,7 @@ fn values_beyond_the_unit_are_refused_with_the_reason() {
     let clocks = common::board_clocks();
     let forest = enerinfer_artifacts::Forest::constant(common::all_features(), 1e300);
     let predictor: Predictor = common::predictor(Target::Power, forest, &clocks);
-    let error = quantise_to(&predictor, LeafBits::Eight).unwrap_err().to_string();
+    let error = quantise_to(&predictor, Precision::FINEST).unwrap_err().to_string();
     assert!(error.contains("`power`") && error.contains("unit of the training target"), "{error}");
 }
 

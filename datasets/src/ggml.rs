@@ -15,6 +15,9 @@ pub(crate) const MAX_DIMS: u32 = 4;
 pub(crate) mod key {
     pub(crate) const ARCHITECTURE: &str = "general.architecture";
     pub(crate) const NAME: &str = "general.name";
+    /// What the file holds: `model`, `adapter`, `mmproj`, …; a model where it is missing.
+    pub(crate) const TYPE: &str = "general.type";
+    pub(crate) const ADAPTER_TYPE: &str = "adapter.type";
     pub(crate) const FILE_TYPE: &str = "general.file_type";
     pub(crate) const TOKENS: &str = "tokenizer.ggml.tokens";
     pub(crate) const LAYERS: &str = ".block_count";

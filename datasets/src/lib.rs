@@ -21,6 +21,7 @@
 mod choice;
 mod ggml;
 pub mod independent;
+mod model_list;
 mod platform;
 pub mod sampler;
 mod shape;
@@ -37,6 +38,7 @@ mod table_write;
 mod temperature_trace;
 
 pub use choice::{ChoiceModel, ChoicePoint, ChoiceTable};
+pub use model_list::read_models;
 pub use platform::{OperatingPoint, Platform};
 pub use shape::{Gemv, GemvOp, LlmShape, ShapeError, ShapeSpec, WeightFormat};
 pub use shape_file::{

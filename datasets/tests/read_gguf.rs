@@ -364,6 +364,26 @@ fn models_without_attention_in_every_layer_are_refused_by_name() -> TestResult {
     Ok(())
 }
 
+#[test]
+fn files_that_hold_no_model_are_refused_by_name() -> TestResult {
+    let adapter = Builder::default()
+        .text("general.architecture", "llama")
+        .text("general.type", "adapter")
+        .text("adapter.type", "lora")
+        .tensor("blk.0.attn_q.weight.lora_a", &[2048, 8], 1)
+        .tensor("blk.0.attn_q.weight.lora_b", &[8, 2048], 1);
+    // Older ones state the adapter only; some come with sizes of the model that they change.
+    let old = llama().text("adapter.type", "lora");
+    let vision = llama().text("general.type", "mmproj");
+    for (file, name) in [(adapter, "adapter (lora)"), (old, "adapter (lora)"), (vision, "mmproj")] {
+        let read = file.read()?;
+        let refused = matches!(&read.shape, Err(NoShape::Unsupported(why)) if why.contains(name));
+        assert!(refused, "{name}: {:?}", read.shape);
+    }
+    assert!(llama().text("general.type", "model").read()?.shape.is_ok());
+    Ok(())
+}
+
 proptest! {
     /// Whatever bytes are changed, reading ends with a value or an error.
     #[test]

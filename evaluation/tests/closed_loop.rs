@@ -24,22 +24,18 @@ fn told_the_truth(scenario: &Scenario) -> Beliefs {
     Beliefs::new(scenario.truth.clone(), scenario.heat, thermal).unwrap()
 }
 
-/// Cells where the policies differ, shortened to ten minutes.
+/// Cells where the policies differ.
 fn cells() -> Vec<Scenario> {
-    let mut out = Vec::new();
-    for (heat, qoe) in [
+    [
         (HeatSplit::Accelerator, 5.0),
         (HeatSplit::Accelerator, 9.0),
         (HeatSplit::HalfMemory, 8.0),
         (HeatSplit::HalfMemory, 12.0),
         (HeatSplit::Total, 6.0),
         (HeatSplit::Total, 9.0),
-    ] {
-        let mut scenario = stress(heat, qoe).unwrap();
-        scenario.stop.after_s = 600.0;
-        out.push(scenario);
-    }
-    out
+    ]
+    .map(|(heat, qoe)| stress(heat, qoe).unwrap())
+    .to_vec()
 }
 
 #[test]
@@ -217,10 +213,12 @@ proptest! {
         }
     }
 
-    /// A reachable QoE is kept where nothing gets hot, whatever the error of the predictions.
+    /// A QoE that the point predicted as the fastest reaches is kept where nothing gets hot,
+    /// whatever the error of the predictions.
     #[test]
-    fn a_reachable_qoe_is_kept(qoe in 1.0..16.5f64, error in 0.0..0.3f64, seed: u64) {
-        let mut scenario = phone(qoe);
+    fn a_reachable_qoe_is_kept(part in 0.1..0.99f64, error in 0.0..0.3f64, seed: u64) {
+        let fastest = phone(1.0).truth.last().unwrap().throughput_tok_per_s;
+        let mut scenario = phone(part * fastest * (1.0 - error) / (1.0 + error));
         scenario.ambient_celsius = -10.0;
         scenario.stop.after_s = 600.0;
         let predicted = disturbed(&scenario.truth, error, seed);
@@ -231,6 +229,7 @@ proptest! {
         prop_assert!(met >= 99.0, "{met} %, {} transitions", session.transitions);
         let front = scenario.truth.len() as u32;
         prop_assert!(session.transitions <= front);
-        prop_assert!(session.last_transition_s <= 10.0, "{} s", session.last_transition_s);
+        // Ten seconds are for a change of conditions; here the whole table has to be found wrong.
+        prop_assert!(session.last_transition_s <= 30.0, "{} s", session.last_transition_s);
     }
 }

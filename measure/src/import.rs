@@ -2,13 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use enerinfer_datasets::{LlmShape, ShapeSpec, WeightFormat, survey};
+use enerinfer_datasets::{WeightFormat, read_models, survey};
 use enerinfer_telemetry::llama_bench::{BenchFormat, read_bench};
 use enerinfer_telemetry::parquet::read_table;
 use enerinfer_telemetry::runs::{
     GateOptions, Run, TableSpec, gate, measurement_table, read_runs, runs_of_bench, runs_of_table,
 };
-use enerinfer_telemetry::{Error, Tally, TextTable};
+use enerinfer_telemetry::{Error, Tally};
 
 use crate::failure::Failure;
 use crate::output;
@@ -20,7 +20,8 @@ use crate::output;
 --shapes shapes.csv --out m.csv
 
 Results: CSV or Parquet of any tool, ollama JSON lines, llama-bench in each of its formats. Shapes: columns \
-model,layers,hidden,heads,kv_heads,ffn,vocab and optionally head_dim,tied,experts,active_experts.")]
+model,layers,hidden,heads,ffn,vocab and optionally kv_heads,head_dim,ffn_kind,tied,experts,\
+active_experts,total_params; models.csv of `measure synthesize` is one.")]
 pub(crate) struct Args {
     /// Result files; with llama-bench one per operating point, unless it is the only point
     #[arg(required = true)]
@@ -87,9 +88,10 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         gated.runs.retain(|(_, flags)| flags.is_empty());
     }
     output::tally(Path::new("quality gate"), &gated.tally, args.report.as_deref())?;
-    let shapes = args.shapes.as_deref().map(read_shapes).transpose()?.unwrap_or_default();
+    let shapes = args.shapes.as_deref().map(read_models).transpose();
+    let shapes = shapes.map_err(|e| Failure::input(e.to_string()))?.unwrap_or_default();
     let shape = |name: &str| {
-        let given = shapes.iter().find(|(n, _)| n == name).map(|(_, s)| *s);
+        let given = shapes.iter().find(|m| m.name == name).map(|m| m.shape);
         given.or_else(|| survey::find(name).map(|m| m.shape))
     };
     let spec = TableSpec {
@@ -132,39 +134,4 @@ fn fill_clocks(runs: &mut [Run], accel_mhz: Option<f64>, mem_mhz: Option<f64>) {
         r.accel_mhz = r.accel_mhz.or(accel_mhz);
         r.mem_mhz = r.mem_mhz.or(mem_mhz);
     }
-}
-
-fn read_shapes(path: &Path) -> Result<Vec<(String, LlmShape)>, Failure> {
-    let table = TextTable::open(path)?;
-    let model = table.require("model")?;
-    let mut shapes = Vec::new();
-    for row in 0..table.rows.len() {
-        let at = |message: String| {
-            Failure::input(format!("{}: row {}: {message}", path.display(), row + 2))
-        };
-        let whole = |name: &str| {
-            let v = table.column(name).and_then(|c| table.number(row, c))?;
-            (v >= 0.0 && v <= f64::from(u32::MAX) && v.fract() == 0.0).then_some(v as u32)
-        };
-        let need = |name: &str| {
-            whole(name).ok_or_else(|| at(format!("column `{name}` is missing or no whole number")))
-        };
-        let tied = table.column("tied").map(|c| table.rows[row][c].to_ascii_lowercase());
-        let spec = ShapeSpec {
-            layers: need("layers")?,
-            hidden: need("hidden")?,
-            heads: need("heads")?,
-            kv_heads: need("kv_heads")?,
-            ffn: need("ffn")?,
-            vocab: need("vocab")?,
-            head_dim: whole("head_dim"),
-            tied: tied.filter(|t| !t.is_empty()).map(|t| t == "true" || t == "1"),
-            experts: whole("experts"),
-            active_experts: whole("active_experts"),
-            ..ShapeSpec::default()
-        };
-        let shape = LlmShape::new(spec).map_err(|e| at(e.to_string()))?;
-        shapes.push((table.rows[row][model].clone(), shape));
-    }
-    Ok(shapes)
 }

@@ -110,6 +110,19 @@ fn imported_and_simulated_tables_read_back() {
     ok(&[&import[..], &["--shapes", text(&shapes), "--out", text(&table)]].concat());
     let (read, _) = enerinfer_datasets::MeasurementTable::read(&table, "orin-nano").unwrap();
     assert_eq!((read.models.len(), read.rows.len()), (1, 4));
+    // A manifest of `synthesize` serves too, with the kind of FFN and the parameters that it states.
+    std::fs::write(
+        &shapes,
+        "model,layers,hidden,heads,kv_heads,head_dim,ffn,vocab,ffn_kind,tied,experts,\
+         active_experts,total_params,format,file,bytes,seed\n\
+         qwen2.5-1.5b-q4_k_m,28,1536,12,2,128,8960,151936,plain,true,1,1,1200000000,q4_0,a,1,1\n\
+         qwen2.5-1.5b-q4_k_m,28,1536,12,2,128,8960,151936,plain,true,1,1,1200000000,q8_0,b,2,1\n",
+    )
+    .unwrap();
+    ok(&[&import[..], &["--shapes", text(&shapes), "--out", text(&table)]].concat());
+    let (read, _) = enerinfer_datasets::MeasurementTable::read(&table, "orin-nano").unwrap();
+    let shape = read.models[0].shape;
+    assert_eq!((shape.dims().gated, shape.total_params()), (false, 1_200_000_000));
     ok(&["simulate", "--platform", "orin", "--models", "5", "--out", text(&table)]);
     let (read, _) = enerinfer_datasets::MeasurementTable::read(&table, "orin").unwrap();
     assert!(!read.models.is_empty());

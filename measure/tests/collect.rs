@@ -27,7 +27,7 @@ impl Bench {
         command
             .args(["collect", "--platform", "toy", "--engine-command", &engine])
             .args(["--pattern", r"(?<tok_per_s>\S+) tok/s", "--engine-name", "script"])
-            .args(["--synthesize", "3", "--params", "1M..4M", "--repetitions", "2"])
+            .args(["--synthesize", "3", "--params", "8M..20M", "--repetitions", "2"])
             .arg("--folder")
             .arg(self.0.path())
             .arg("--root")
@@ -142,7 +142,7 @@ fn engines_that_fail_or_say_nonsense_are_reported_and_end_with_1() {
         assert!(!bench.path("out.csv").exists());
     }
     let bench = Bench::new("sleep 600");
-    let output = bench.run(&["--timeout", "200ms", "--synthesize", "1"]);
+    let output = bench.run(&["--timeout", "200ms", "--only", "sized-0001"]);
     assert!(stderr(&output).contains("was ended after"), "{}", stderr(&output));
 }
 
@@ -185,8 +185,8 @@ fn an_external_meter_is_merged_by_time() {
     let meter = bench.path("meter.csv");
     fs::write(&meter, log).unwrap();
     let output = bench.run(&[
-        "--synthesize",
-        "1",
+        "--only",
+        "sized-0001",
         "--meter",
         meter.to_str().unwrap(),
         "--meter-columns",

@@ -1,12 +1,14 @@
 //! Bytes to numbers, for the hot path of the readers.
 
 /// Leading ASCII digits and the rest.
+#[inline]
 pub(crate) fn digits(s: &[u8]) -> Option<(&[u8], &[u8])> {
     let n = s.iter().take_while(|b| b.is_ascii_digit()).count();
     (n > 0).then(|| s.split_at(n))
 }
 
 /// A run of ASCII digits as `f64`, correctly rounded.
+#[inline]
 pub(crate) fn uint(s: &[u8]) -> f64 {
     if s.len() <= 15 {
         // Below 10^15 < 2^53: exact in an f64.
@@ -17,6 +19,7 @@ pub(crate) fn uint(s: &[u8]) -> f64 {
 }
 
 /// Leading digits as a number, and the rest.
+#[inline]
 pub(crate) fn take_uint(s: &[u8]) -> Option<(f64, &[u8])> {
     digits(s).map(|(d, rest)| (uint(d), rest))
 }

@@ -85,6 +85,38 @@ fn ina3221_by_hwmon_names_and_by_rail_names() {
 }
 
 #[test]
+fn a_measured_power_comes_before_volts_times_amps_in_any_order_of_columns() {
+    for (header, cells) in [
+        ("in1_input,curr1_input,power1_input", "5000,400,2100000"),
+        ("power1_input,in1_input,curr1_input", "2100000,5000,400"),
+        ("in1_input,power1_input,curr1_input", "5000,2100000,400"),
+    ] {
+        let (n, rows, tally) = read(format!("t_ms,{header}\n0,{cells}\n").as_bytes(), "");
+        assert_eq!(n, ["rail1_mw"], "{header}");
+        assert_eq!(value(&n, &rows[0], "rail1_mw"), Some(2100.0), "{header}");
+        assert!(tally.warnings.is_empty(), "{header}: {:?}", tally.warnings);
+    }
+    // Two columns that both measure it are still named.
+    let (_, _, tally) = read(b"t_ms,power1_input,rail1_mW\n0,2100000,2000\n", "");
+    assert_eq!(tally.warnings.len(), 1, "{:?}", tally.warnings);
+}
+
+#[test]
+fn a_clock_of_zero_is_no_value_as_in_tegrastats() {
+    let log = b"timestamp, clocks.current.sm [MHz], clocks.current.memory [MHz], power.draw [W]\n\
+        2025/06/15 10:00:00.000, 0 MHz, 405 MHz, 5.00 W\n\
+        2025/06/15 10:00:00.010, 1300 MHz, 0, 0.00 W\n";
+    let (n, rows, tally) = read(log, "");
+    assert_eq!(value(&n, &rows[0], "gpu_mhz"), None);
+    assert_eq!(value(&n, &rows[0], "mem_mhz"), Some(405.0));
+    assert_eq!(value(&n, &rows[1], "mem_mhz"), None);
+    // A power of 0 is one.
+    assert_eq!(value(&n, &rows[1], "gpu_board_mw"), Some(0.0));
+    assert_eq!(tally.repaired, 2);
+    assert!(tally.repairs.iter().all(|(reason, _)| reason.contains("0 MHz")), "{tally:?}");
+}
+
+#[test]
 fn byte_order_mark_and_crlf_do_not_hide_the_first_column() {
     let (n, rows, _) = read(
         include_bytes!("data/cases/csv/bom_crlf.csv"),

@@ -87,6 +87,8 @@ pub struct TrainArgs {
     /// Search every family, as the paper's comparison does (several times slower)
     #[arg(long, conflicts_with = "families")]
     pub all_families: bool,
+    // The paper's are the default: on real measurements (datasets/measured/HOST_CPU.md) the derived
+    // ones are no better.
     /// Inputs of the predictors
     #[arg(long, value_name = "SET", value_enum, default_value_t = FeatureSet::Paper)]
     pub features: FeatureSet,

@@ -122,6 +122,7 @@ impl<'a, const N: usize> Coordinator<'a, N> {
     /// The first token is out; the user needs `qoe`.
     pub fn begin_decode(&mut self, qoe: MicroTokPerS, now: Micros) -> Option<u16> {
         let first = self.energy.begin_decode(qoe, now);
+        self.thermal.begin_decode();
         self.watch(now);
         let point = match self.thermal.policy() {
             thermal::Policy::Paper => first,
@@ -150,6 +151,9 @@ impl<'a, const N: usize> Coordinator<'a, N> {
 
     /// A token was generated.
     pub fn on_token(&mut self, now: Micros) -> Option<u16> {
+        if self.energy.status().phase == Phase::Decode {
+            self.thermal.on_token(now, self.achieved);
+        }
         if self.watch(now) {
             let point = self.default_point();
             return self.want(point);

@@ -27,6 +27,7 @@ pub mod coordinator;
 pub mod coverage;
 pub mod driver;
 pub mod energy;
+pub mod feedback;
 pub mod front;
 pub mod grid;
 pub mod hal;

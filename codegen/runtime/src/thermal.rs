@@ -1,6 +1,7 @@
 //! Thermal-aware controller: keeps the shell below a threshold by prediction (EnerInfer §4.4,
 //! Algorithm 1).
 
+use crate::feedback::Feedback;
 use crate::sensor::SensorGuard;
 use crate::tables::Tables;
 use crate::temperature::MilliCelsius;
@@ -52,6 +53,7 @@ pub enum Policy {
     /// up for the fastest point that stays below, else the coolest of all; it returns with its
     /// coolest point when that is predicted to stay half a degree below.
     /// *Returns* only when the energy-aware choice itself is predicted to stay below `T_pre`.
+    /// *Expects* of every point the throughput that [`Feedback`] makes of the prediction.
     #[default]
     Default,
 }
@@ -129,13 +131,14 @@ pub struct Status {
 /// Algorithm 1 as a state machine, to be ticked once per second.
 ///
 /// A tick costs at most 200 multiplications for windows, and five passes over the `N` points with
-/// four multiplications each, one of them with a division.
+/// six multiplications each, one of them with a division.
 #[derive(Clone, Debug)]
 pub struct ThermalController<'a, const N: usize> {
     tables: &'a Tables<N>,
     model: &'a ThermalModel,
     config: Config,
     guard: SensorGuard,
+    feedback: Feedback<N>,
     window: Option<Window>,
     last_tick: Option<Micros>,
     first_watch: Option<Micros>,
@@ -159,6 +162,7 @@ impl<'a, const N: usize> ThermalController<'a, N> {
             model,
             config,
             guard: SensorGuard::default(),
+            feedback: Feedback::default(),
             window: None,
             last_tick: None,
             first_watch: None,
@@ -287,6 +291,18 @@ impl<'a, const N: usize> ThermalController<'a, N> {
         false
     }
 
+    /// A token was generated while `point` ran, which the default policy learns from.
+    pub fn on_token(&mut self, now: Micros, point: u16) {
+        if self.config.policy == Policy::Default {
+            self.feedback.on_token(now, point, self.in_table(point));
+        }
+    }
+
+    /// The next token does not follow another: a request begins.
+    pub fn begin_decode(&mut self) {
+        self.feedback.interrupt();
+    }
+
     fn check_paper(&mut self, window: &Window, at: Situation) {
         self.count = 0;
         let forecast = self.model.forecast(window);
@@ -345,8 +361,13 @@ impl<'a, const N: usize> ThermalController<'a, N> {
         }
     }
 
-    fn throughput(&self, point: u16) -> MicroTokPerS {
+    fn in_table(&self, point: u16) -> MicroTokPerS {
         self.tables.throughput.get(usize::from(point)).copied().unwrap_or_default()
+    }
+
+    /// To be expected; as predicted for the paper's policy, which learns nothing.
+    fn throughput(&self, point: u16) -> MicroTokPerS {
+        self.feedback.expected(point, self.in_table(point))
     }
 
     fn predict(&self, forecast: &Forecast, point: u16) -> MilliCelsius {
@@ -369,10 +390,10 @@ impl<'a, const N: usize> ThermalController<'a, N> {
     /// Attainable points (see [`crate::attainable`]) that keep `qoe`, or all of them if none does.
     fn candidates(&self, qoe: MicroTokPerS) -> impl Iterator<Item = u16> + '_ {
         let slowest = qoe.max(MicroTokPerS(1));
-        let any = self.tables.throughput.iter().any(|r| *r >= slowest);
+        let points = 0..N as u16; // of which there are fewer than 2¹⁶
+        let any = points.clone().any(|point| self.throughput(point) >= slowest);
         let slowest = if any { slowest } else { MicroTokPerS(1) };
-        let throughput = self.tables.throughput.iter().enumerate();
-        throughput.filter(move |(_, r)| **r >= slowest).map(|(i, _)| i as u16)
+        points.filter(move |point| self.throughput(*point) >= slowest)
     }
 
     fn wanted(&self, qoe: MicroTokPerS) -> MicroTokPerS {

@@ -1,15 +1,10 @@
-//! The functions of a predictor: trees and parts of trees as nested `if`s.
+//! Functions that compute a value: nested `if`s.
 
 use std::io::{self, Write};
 
+use super::condition::{self, Ranked, pad};
 use super::functions::Functions;
 use super::program::{Op, Program};
-
-/// What a branch compares: the name of a rank and the thresholds behind it.
-pub(crate) struct Ranked {
-    pub(crate) name: &'static str,
-    pub(crate) thresholds: Vec<u32>,
-}
 
 /// Prints the functions of a program.
 pub(crate) struct Body<'a> {
@@ -24,22 +19,17 @@ pub(crate) struct Body<'a> {
 impl Body<'_> {
     pub(crate) fn write(&self, out: &mut dyn Write) -> io::Result<()> {
         for (number, &op) in self.functions.ops().iter().enumerate() {
-            let (x, leaf) = (if self.is_leaf(op) { "_" } else { "x" }, self.leaf_type);
-            writeln!(out, "\n#[inline(never)]\nfn tree_{number}({x}: &Ranks) -> {leaf} {{")?;
+            let leaf = self.leaf_type;
+            writeln!(out, "\n#[inline(never)]\nfn tree_{number}(x: &Ranks) -> {leaf} {{")?;
             self.inside(out, op, 1)?;
             writeln!(out, "}}")?;
         }
         Ok(())
     }
 
-    fn is_leaf(&self, op: u32) -> bool {
-        matches!(self.program.ops[op as usize], Op::Leaf(_))
-    }
-
     /// Writes an operation on lines of its own: as a call if it is a function.
     fn block(&self, out: &mut dyn Write, op: u32, depth: usize) -> io::Result<()> {
-        // A leaf may be a function, for a part that is one leaf; elsewhere it is a number.
-        match self.functions.number(op).filter(|_| !self.is_leaf(op)) {
+        match self.functions.number(op) {
             Some(number) => writeln!(out, "{}tree_{number}(x)", pad(depth)),
             None => self.inside(out, op, depth),
         }
@@ -50,66 +40,56 @@ impl Body<'_> {
         write!(out, "{}", pad(depth))?;
         match self.program.ops[op as usize] {
             Op::Leaf(value) => writeln!(out, "{value}"),
-            Op::If { .. } => self.branch(out, op, depth, ""),
+            Op::If { .. } => self.branch(out, op, depth, "", ""),
         }
     }
 
-    /// Writes a branch; the cursor stands after the indentation and `before`.
-    fn branch(&self, out: &mut dyn Write, op: u32, depth: usize, before: &str) -> io::Result<()> {
+    /// Writes a branch; the cursor stands after the indentation and `before`, and `end` follows.
+    pub(crate) fn branch(
+        &self,
+        out: &mut dyn Write,
+        op: u32,
+        depth: usize,
+        before: &str,
+        end: &str,
+    ) -> io::Result<()> {
         let Op::If { feature, threshold, then, otherwise } = self.program.ops[op as usize] else {
             return Ok(());
         };
         // Branches in a row that lead to the same become one condition.
-        let mut conditions = vec![self.condition(feature, threshold, true)];
+        let mut conditions = vec![condition::text(self.ranked, (feature, threshold), true)];
         let mut rest = otherwise;
         while self.is_inline_branch(rest)
             && let Op::If { feature, threshold, then: a, otherwise: b } =
                 self.program.ops[rest as usize]
             && (a == then || b == then)
         {
-            conditions.push(self.condition(feature, threshold, a == then));
+            conditions.push(condition::text(self.ranked, (feature, threshold), a == then));
             rest = if a == then { b } else { a };
         }
-        // Breaks where rustfmt does.
-        let line = format!("if {}", conditions.join(" || "));
-        match 4 * depth + before.len() + line.len() {
-            0..=98 => writeln!(out, "{line} {{")?,
-            99..=100 => writeln!(out, "{line}\n{}{{", pad(depth))?,
-            _ => {
-                let next = format!("\n{}|| ", pad(depth + 1));
-                writeln!(out, "if {}\n{}{{", conditions.join(&next), pad(depth))?;
+        let leaves = [then, rest].map(|op| self.program.ops[op as usize]);
+        if let ([Op::Leaf(then), Op::Leaf(rest)], ";") = (leaves, end) {
+            // A choice between two numbers stands on one line, if it fits.
+            let conditions = conditions.join(" || ");
+            let line = format!("if {conditions} {{ {then} }} else {{ {rest} }}{end}");
+            if 4 * depth + before.len() + line.len() <= 100 && !before.starts_with('}') {
+                return writeln!(out, "{line}");
             }
         }
+        condition::write(out, &conditions, "||", depth, before)?;
         self.block(out, then, depth + 1)?;
         if self.is_inline_branch(rest) {
             let before = "} else ";
             write!(out, "{}{before}", pad(depth))?;
-            return self.branch(out, rest, depth, before);
+            return self.branch(out, rest, depth, before, end);
         }
         writeln!(out, "{}}} else {{", pad(depth))?;
         self.block(out, rest, depth + 1)?;
-        writeln!(out, "{}}}", pad(depth))
-    }
-
-    /// `value <= threshold` (or its negation) as a comparison of ranks.
-    fn condition(&self, feature: u16, threshold: u32, holds: bool) -> String {
-        let Ranked { name, thresholds } = &self.ranked[usize::from(feature)];
-        let rank = thresholds.partition_point(|&t| t < threshold);
-        let comparison = match (rank, holds) {
-            (0, true) => "== 0".to_owned(),
-            (0, false) => "!= 0".to_owned(),
-            (_, true) => format!("<= {rank}"),
-            (_, false) => format!("> {rank}"),
-        };
-        format!("x.{name} {comparison}")
+        writeln!(out, "{}}}{end}", pad(depth))
     }
 
     fn is_inline_branch(&self, op: u32) -> bool {
         self.functions.number(op).is_none()
             && matches!(self.program.ops[op as usize], Op::If { .. })
     }
-}
-
-fn pad(depth: usize) -> String {
-    " ".repeat(4 * depth)
 }

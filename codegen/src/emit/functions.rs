@@ -30,8 +30,7 @@ impl Functions {
             }
         }
         let mut is_function = vec![false; count];
-        let values = program.parts().map(|part| part.value);
-        for root in program.roots.iter().copied().chain(values) {
+        for &root in &program.roots {
             is_function[root as usize] = true;
         }
         // Operations and nesting of each operation's text where it stands inside a function.
@@ -80,6 +79,19 @@ impl Functions {
     /// Number of the function that computes an operation, if it has one.
     pub(crate) fn number(&self, op: u32) -> Option<u32> {
         self.number[op as usize]
+    }
+
+    /// Most functions that are active at once while an operation is computed, the one where it
+    /// stands excepted.
+    pub(crate) fn most_calls(&self, program: &Program) -> Vec<u32> {
+        let mut most = vec![0u32; program.ops.len()];
+        for (i, op) in program.ops.iter().enumerate() {
+            if let Op::If { then, otherwise, .. } = *op {
+                let below = most[then as usize].max(most[otherwise as usize]);
+                most[i] = below + u32::from(self.number[i].is_some());
+            }
+        }
+        most
     }
 
     /// Operation of every function, in order of number.

@@ -29,9 +29,11 @@ pub(crate) fn array(
     }
     writeln!(out, "{pad}{head}[")?;
     let mut line = String::new();
-    for item in items {
+    for (i, item) in items.iter().enumerate() {
         let text = format!("{item},");
-        if !line.is_empty() && indent + 4 + line.len() + 1 + text.len() >= WIDTH {
+        // A space may follow, but not after the last one.
+        let follows = usize::from(i + 1 < items.len());
+        if !line.is_empty() && indent + 4 + line.len() + 1 + text.len() + follows > WIDTH {
             writeln!(out, "{pad}    {line}")?;
             line.clear();
         }
@@ -75,5 +77,25 @@ pub(crate) fn string(out: &mut dyn Write, name: &str, value: &str) -> io::Result
         writeln!(out, "{line}")
     } else {
         writeln!(out, "pub const {name}: &str =\n    {value:?};")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn printed(items: &[u64]) -> String {
+        let mut out = Vec::new();
+        array(&mut out, 0, "static A: [u64; 0] = ", items, ";").unwrap_or_default();
+        String::from_utf8(out).unwrap_or_default()
+    }
+
+    #[test]
+    fn lines_are_as_long_as_rustfmt_makes_them() {
+        // 23 items of two digits end at column 95.
+        let lines = |last: &[u64]| printed(&[&[10; 23], last].concat()).lines().count();
+        assert_eq!(lines(&[100]), 3); // column 100
+        assert_eq!(lines(&[1000]), 4);
+        assert_eq!(lines(&[100, 1]), 4);
     }
 }

@@ -4,11 +4,16 @@
 //! grow with the source that it writes. Output is formatted as rustfmt would format it.
 
 mod body;
+mod condition;
+pub(crate) mod form;
 mod functions;
 mod literal;
+pub(crate) mod merged;
 pub(crate) mod model;
 pub(crate) mod predictor;
 mod program;
+mod rect;
+pub(crate) mod statements;
 pub(crate) mod vectors;
 
 use enerinfer_artifacts::Feature;

@@ -1,19 +1,18 @@
 //! The source file of one predictor: entry, thresholds, ranks, sum; then the trees.
 
-use std::collections::HashMap;
 use std::io::{self, Write};
 
 use enerinfer_artifacts::{Bundle, Feature, IntPredictor, Target};
 
-use super::body::{Body, Ranked};
+use super::body::Body;
+use super::condition::Ranked;
+use super::form::Form;
 use super::functions::Functions;
-use super::program::{self, Op, Part, Program, Rect, Use};
+use super::merged::Merged;
+use super::program::{Op, Program};
+use super::rect::differences;
+use super::statements::Statements;
 use super::{GENERATED, feature_variant, literal};
-
-/// Most rectangles that the bits of a part can number; the highest number means a selection.
-const MAX_RECTS: usize = (1 << 11) - 1;
-/// Most lists and parts that 16 bits can number.
-const MAX_LISTS: usize = 1 << 16;
 
 /// Smallest unsigned type of a value.
 fn unsigned_type(max: usize) -> &'static str {
@@ -24,73 +23,33 @@ fn unsigned_type(max: usize) -> &'static str {
     }
 }
 
-/// How the trees are walked.
-enum Form {
-    /// One walk for all operating points, adding to the rectangles of this list.
-    Grid(Vec<Rect>),
-    /// One walk per operating point; a single one for `peak`.
-    Value,
-}
-
 /// Writes the file of `predictor`.
 pub(crate) fn write(
     out: &mut dyn Write,
     bundle: &Bundle,
     predictor: &IntPredictor,
 ) -> io::Result<()> {
-    let (form, program) = choose_form(bundle, predictor);
+    let form = Form::of(predictor, &bundle.clocks);
     let mut ranked: Vec<Ranked> = predictor
         .forest
         .features
         .iter()
         .map(|f| Ranked { name: f.name(), thresholds: Vec::new() })
         .collect();
-    for op in &program.ops {
-        if let Op::If { feature, threshold, .. } = *op {
-            ranked[usize::from(feature)].thresholds.push(threshold);
-        }
+    for (feature, threshold) in form.conditions() {
+        ranked[usize::from(feature)].thresholds.push(threshold);
     }
     for Ranked { thresholds, .. } in &mut ranked {
         thresholds.sort_unstable();
         thresholds.dedup();
     }
-    let functions = Functions::of(&program);
-    File { bundle, predictor, form, program, functions, ranked }.write(out)
-}
-
-/// The grid form, where there are operating points to walk together and its numbers fit.
-fn choose_form(bundle: &Bundle, predictor: &IntPredictor) -> (Form, Program) {
-    let forest = &predictor.forest;
-    let reads_clocks = forest
-        .thresholds()
-        .iter()
-        .zip(&forest.features)
-        .any(|(t, f)| f.is_clock() && !t.is_empty());
-    if predictor.target != Target::Peak && reads_clocks {
-        let program = program::grid(forest, &bundle.clocks);
-        let mut seen = HashMap::new();
-        let mut rects = Vec::new();
-        for part in program.parts() {
-            if let Use::Add { rect, .. } = part.use_ {
-                seen.entry(rect).or_insert_with(|| rects.push(rect));
-            }
-        }
-        let fits = rects.len() <= MAX_RECTS
-            && program.lists.len() <= MAX_LISTS
-            && program.parts().count() <= MAX_LISTS;
-        if fits && !program.is_constant() {
-            return (Form::Grid(rects), program);
-        }
-    }
-    (Form::Value, program::value(forest))
+    File { bundle, predictor, form, ranked }.write(out)
 }
 
 struct File<'a> {
     bundle: &'a Bundle,
     predictor: &'a IntPredictor,
     form: Form,
-    program: Program,
-    functions: Functions,
     ranked: Vec<Ranked>,
 }
 
@@ -101,22 +60,36 @@ impl File<'_> {
         self.imports(out)?;
         self.entry(out)?;
         self.values(out)?;
-        if self.program.is_constant() {
+        if self.is_constant() {
             return Ok(());
         }
         if self.has_branches() {
             self.ranks(out)?;
-        } else {
-            // Functions of parts take ranks even where clocks alone decide.
-            writeln!(out, "\nstruct Ranks;")?;
         }
         match &self.form {
-            Form::Grid(rects) => self.parts(out, rects)?,
-            Form::Value => self.sum(out)?,
+            Form::Trees(program, _) => {
+                let functions = Functions::of(program);
+                sum(out, program, &functions)?;
+                let leaf_type = leaf_type(program);
+                Body { program, functions: &functions, ranked: &self.ranked, leaf_type }.write(out)
+            }
+            Form::Merged(merged) => self.merged(out, merged),
         }
-        let leaf_type = self.leaf_type();
-        let (program, functions, ranked) = (&self.program, &self.functions, &self.ranked);
-        Body { program, functions, ranked, leaf_type }.write(out)
+    }
+
+    /// Whether every prediction is the same.
+    fn is_constant(&self) -> bool {
+        match &self.form {
+            Form::Trees(program, _) => program.roots.is_empty(),
+            Form::Merged(_) => false,
+        }
+    }
+
+    fn base(&self) -> i64 {
+        match &self.form {
+            Form::Trees(_, base) => *base,
+            Form::Merged(_) => self.predictor.forest.base,
+        }
     }
 
     /// Columns that branches of the printed program compare.
@@ -141,13 +114,12 @@ impl File<'_> {
     }
 
     fn imports(&self, out: &mut dyn Write) -> io::Result<()> {
-        let grid = matches!(self.form, Form::Grid(_));
+        let grid = matches!(self.form, Form::Merged(_));
         if self.reads_shape() {
             writeln!(out, "use crate::coverage::Feature;")?;
         }
         if grid {
-            let byte = if self.leaf_type() == "Byte" { "Byte, " } else { "" };
-            writeln!(out, "use crate::grid::{{self, {byte}Part, Walk}};")?;
+            writeln!(out, "use crate::grid;")?;
         }
         if !self.is_scalar() {
             writeln!(out, "use crate::model;")?;
@@ -178,8 +150,8 @@ impl File<'_> {
 
     /// `finish(sum, …)` of a total of leaves.
     fn finished(&self) -> String {
-        let base = self.program.base;
-        let sum = match (self.program.is_constant(), base < 0) {
+        let base = self.base();
+        let sum = match (self.is_constant(), base < 0) {
             (true, _) => base.to_string(),
             (false, true) => format!("i64::from(sum(&x)) - {}", base.unsigned_abs()),
             (false, false) => format!("i64::from(sum(&x)) + {base}"),
@@ -209,10 +181,8 @@ impl File<'_> {
                 .collect();
             literal::items(out, 4, "let x = Ranks::new([", &values, "]);")?;
             "x"
-        } else if self.program.is_constant() {
-            ""
         } else {
-            "Ranks"
+            ""
         };
         let denormalised = |value: &str| {
             self.predictor.normaliser.map(|n| {
@@ -237,10 +207,10 @@ impl File<'_> {
     /// From ranks to device values, before the normaliser.
     fn values(&self, out: &mut dyn Write) -> io::Result<()> {
         let per_point = !self.is_scalar() && self.inputs().any(|(f, _)| f.is_clock());
-        let x = match (self.program.is_constant(), per_point) {
-            (true, _) => "",
-            (false, false) => "x: Ranks",
-            (false, true) => "mut x: Ranks",
+        let x = match (self.has_branches(), per_point) {
+            (false, _) => "",
+            (true, false) => "x: Ranks",
+            (true, true) => "mut x: Ranks",
         };
         if self.is_scalar() {
             writeln!(out, "\nfn value({x}) -> u32 {{\n    {}\n}}", self.finished())?;
@@ -249,19 +219,40 @@ impl File<'_> {
         let x = if x.is_empty() { x.to_owned() } else { format!("{x}, ") };
         writeln!(out, "\nfn table({x}out: &mut [u32; model::POINTS]) {{")?;
         match &self.form {
-            Form::Grid(_) => self.walk(out)?,
-            Form::Value if per_point => self.point_loop(out)?,
-            Form::Value => writeln!(out, "    *out = [{}; model::POINTS];", self.finished())?,
+            Form::Merged(merged) => self.add_up(out, merged)?,
+            Form::Trees(..) if per_point => self.point_loop(out)?,
+            Form::Trees(..) => writeln!(out, "    *out = [{}; model::POINTS];", self.finished())?,
         }
         writeln!(out, "}}")
     }
 
-    /// Walks every tree and reads the totals.
-    fn walk(&self, out: &mut dyn Write) -> io::Result<()> {
-        writeln!(out, "    let mut cells = [0; COLUMNS * (model::MEM_KHZ.len() + 1)];")?;
-        writeln!(out, "    WALK.list(&x, &mut cells, 0);")?;
-        let (base, shift, max) = (self.program.base, self.predictor.shift, self.max());
+    /// Adds up what the merged trees add to the cells.
+    fn add_up(&self, out: &mut dyn Write, merged: &Merged) -> io::Result<()> {
+        writeln!(out, "    let mut cells = START;")?;
+        if self.has_branches() {
+            writeln!(out, "    let mut sums = [0; {}];", merged.rects.len())?;
+            writeln!(out, "    add_{}(&x, &mut sums);", Statements::of(merged).start())?;
+            writeln!(out, "    grid::add(&mut cells, COLUMNS, &RECTS, &sums);")?;
+        }
+        let (base, shift, max) = (self.base(), self.predictor.shift, self.max());
         writeln!(out, "    grid::read(&mut cells, COLUMNS, {base}, {shift}, {max}, out);")
+    }
+
+    /// What merged trees start with, and what they add.
+    fn merged(&self, out: &mut dyn Write, merged: &Merged) -> io::Result<()> {
+        let Merged { rects, start, .. } = merged;
+        let cells = differences(start, &self.bundle.clocks);
+        writeln!(out, "\nconst COLUMNS: usize = model::ACCEL_KHZ.len() + 1;")?;
+        literal::array(out, 0, &format!("static START: [u32; {}] = ", cells.len()), &cells, ";")?;
+        if self.has_branches() {
+            let packed: Vec<u32> = rects.iter().map(|rect| rect.packed()).collect();
+            let head = format!("static RECTS: [u32; {}] = ", rects.len());
+            literal::array(out, 0, &head, &packed, ";")?;
+            // A number, since older compilers know no constants that refer to a static.
+            writeln!(out, "\ntype Sums = [i32; {}];", rects.len())?;
+            Statements::of(merged).write(out, &self.ranked)?;
+        }
+        Ok(())
     }
 
     fn highest_khz(&self, feature: Feature) -> u32 {
@@ -320,71 +311,27 @@ impl File<'_> {
         literal::items(out, 8, "Ranks {", &fields, "}")?;
         writeln!(out, "    }}\n}}")
     }
-
-    /// Type of the leaves.
-    fn leaf_type(&self) -> &'static str {
-        let leaves = self.program.ops.iter().map(|op| match op {
-            Op::Leaf(value) => *value as usize,
-            Op::If { .. } => 0,
-        });
-        match (&self.form, unsigned_type(leaves.max().unwrap_or(0))) {
-            (Form::Grid(_), "u8") => "Byte",
-            (_, leaf) => leaf,
-        }
-    }
-
-    fn sum(&self, out: &mut dyn Write) -> io::Result<()> {
-        writeln!(out, "\nfn sum(x: &Ranks) -> u32 {{")?;
-        writeln!(out, "    let mut sum = 0u32;")?;
-        for &root in &self.program.roots {
-            if let Some(number) = self.functions.number(root) {
-                writeln!(out, "    sum += u32::from(tree_{number}(x));")?;
-            }
-        }
-        writeln!(out, "    sum\n}}")
-    }
-
-    /// The parts of trees and their lists.
-    fn parts(&self, out: &mut dyn Write, rects: &[Rect]) -> io::Result<()> {
-        let numbers: HashMap<Rect, u32> = rects.iter().copied().zip(0..).collect();
-        let packed: Vec<u32> = rects
-            .iter()
-            .map(|r| u32::from_le_bytes([r.accel.0, r.accel.1, r.mem.0, r.mem.1]))
-            .collect();
-        let mut starts = Vec::with_capacity(self.program.lists.len());
-        let mut items = Vec::new();
-        for list in &self.program.lists {
-            starts.push(items.len() as u32);
-            for (i, Part { use_, value }) in list.iter().enumerate() {
-                let usage = match *use_ {
-                    Use::Add { rect, base, shift } => {
-                        u32::from(shift) << 27 | numbers[&rect] << 16 | u32::from(base)
-                    }
-                    Use::Select { first } => SELECT << 16 | first,
-                };
-                let last = u32::from(i + 1 == list.len()) << 31;
-                // Every value of a part has a function.
-                let value = self.functions.number(*value).unwrap_or(0);
-                items.push(format!("Part {{ value: tree_{value}, usage: {} }}", last | usage));
-            }
-        }
-        writeln!(out)?;
-        literal::array(out, 0, &format!("static RECTS: [u32; {}] = ", rects.len()), &packed, ";")?;
-        literal::array(out, 0, &format!("static LISTS: [u16; {}] = ", starts.len()), &starts, ";")?;
-        let leaf = self.leaf_type();
-        let head = format!("static PARTS: [Part<Ranks, {leaf}>; {}] = [", items.len());
-        literal::items(out, 0, &head, &items, "];")?;
-        writeln!(out, "\nconst COLUMNS: usize = model::ACCEL_KHZ.len() + 1;")?;
-        writeln!(out, "static WALK: Walk<Ranks, {leaf}> =")?;
-        writeln!(
-            out,
-            "    Walk {{ columns: COLUMNS, rects: &RECTS, parts: &PARTS, lists: &LISTS }};"
-        )
-    }
 }
 
-/// Number of the rectangle by which the device recognises a selection.
-const SELECT: u32 = 0x7ff;
+/// Type of the leaves.
+fn leaf_type(program: &Program) -> &'static str {
+    let leaves = program.ops.iter().map(|op| match op {
+        Op::Leaf(value) => *value as usize,
+        Op::If { .. } => 0,
+    });
+    unsigned_type(leaves.max().unwrap_or(0))
+}
+
+fn sum(out: &mut dyn Write, program: &Program, functions: &Functions) -> io::Result<()> {
+    writeln!(out, "\nfn sum(x: &Ranks) -> u32 {{")?;
+    writeln!(out, "    let mut sum = 0u32;")?;
+    for &root in &program.roots {
+        if let Some(number) = functions.number(root) {
+            writeln!(out, "    sum += u32::from(tree_{number}(x));")?;
+        }
+    }
+    writeln!(out, "    sum\n}}")
+}
 
 fn rank_function(ranked: &Ranked) -> &'static str {
     if ranked.thresholds.len() <= 0xff { "rank_u8" } else { "rank" }

@@ -16,7 +16,7 @@ use serde::Serialize;
 
 use crate::emit;
 use crate::passes::estimate_size::estimate_bytes;
-use crate::{CodegenError, Comparisons, Lowered, Options, lower};
+use crate::{CodegenError, Comparisons, Lowered, Optimise, Options, lower};
 use sink::{Folder, Memory, Sink};
 
 pub use capi::generate_capi_to;
@@ -107,7 +107,7 @@ pub fn sizes(lowered: &Lowered, clocks: &ClockTables) -> Vec<PredictorSize> {
                 leaves: stats.leaves,
                 tree_leaves: tree_leaves(&p.forest),
                 depth: stats.depth,
-                comparisons: Comparisons::of(&p.forest, clocks),
+                comparisons: Comparisons::of(p, clocks),
                 est_bytes: estimate_bytes(&p.forest),
                 error_bound: lowered
                     .steps
@@ -150,7 +150,7 @@ struct Manifest<'a> {
 
 fn emit_crate(bundle: &Bundle, lowered: &Lowered, sink: &mut dyn Sink) -> Result<(), CodegenError> {
     let digest = bundle.digest()?;
-    sink.text("Cargo.toml", &cargo_toml(&digest))?;
+    sink.text("Cargo.toml", &cargo_toml(&digest, lowered.optimise))?;
     for (path, text) in [
         ("rustfmt.toml", include_str!("skeleton/rustfmt.toml")),
         ("CHANGELOG.md", include_str!("skeleton/CHANGELOG.md")),
@@ -174,7 +174,7 @@ fn emit_crate(bundle: &Bundle, lowered: &Lowered, sink: &mut dyn Sink) -> Result
         model_digest: &digest,
         data_digest: &bundle.provenance.data_digest,
         predictors: sizes(lowered, &bundle.clocks),
-        est_stack_bytes: stack::estimate_stack_bytes(lowered, bundle.clocks.len()),
+        est_stack_bytes: stack::estimate_stack_bytes(lowered, &bundle.clocks),
         files: sink.digests().clone(),
     };
     sink.file(MANIFEST, &mut |out| {
@@ -184,10 +184,17 @@ fn emit_crate(bundle: &Bundle, lowered: &Lowered, sink: &mut dyn Sink) -> Result
 }
 
 /// The version is that of the schema. The model follows as build metadata, which versions do not
-/// compare, so that crates of several models can stand in one program.
-fn cargo_toml(model_digest: &str) -> String {
+/// compare, so that crates of several models can stand in one program. The profile holds where the
+/// crate is built alone; a firmware's own decides.
+fn cargo_toml(model_digest: &str, optimise: Optimise) -> String {
     let version = format!("0.{}.0+model.{:.8}", emit::model::SCHEMA_VERSION, model_digest);
-    include_str!("skeleton/Cargo.toml.in").replace("@VERSION@", &version)
+    let profile = match optimise {
+        Optimise::Size => "\"z\" # measured smaller than \"s\" on thumbv7em and x86-64",
+        Optimise::Speed => "3",
+    };
+    include_str!("skeleton/Cargo.toml.in")
+        .replace("@VERSION@", &version)
+        .replace("@OPT_LEVEL@", profile)
 }
 
 /// Writes `src/model/`.

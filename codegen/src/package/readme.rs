@@ -165,20 +165,19 @@ fn cost(out: &mut dyn Write, bundle: &Bundle, lowered: &Lowered) -> io::Result<(
     writeln!(out, "## Cost\n")?;
     writeln!(
         out,
-        "Flash is an estimate for thumbv7em with `opt-level = \"s\"`. Comparisons are computed from \
-         the trees: no shape takes more than these to look up ranks, then for one operating point, \
-         or for all of them in one walk.\n"
+        "Flash is an estimate for thumbv7em with `opt-level = \"z\"`. Comparisons are computed from \
+         the trees: no shape takes more than these to look up ranks, then in the trees.\n"
     )?;
     writeln!(
         out,
-        "| predictor | trees | leaves | look-up | one point | all points | flash (estimate) |\n\
-         |---|---|---|---|---|---|---|"
+        "| predictor | trees | leaves | look-up | in trees | flash (estimate) |\n\
+         |---|---|---|---|---|---|"
     )?;
     for s in sizes(lowered, &bundle.clocks) {
-        let Comparisons { lookup, one_point, all_points } = s.comparisons;
+        let Comparisons { lookup, in_trees } = s.comparisons;
         writeln!(
             out,
-            "| {} | {} | {} | {lookup} | {one_point} | {all_points} | {:.1} KiB |",
+            "| {} | {} | {} | {lookup} | {in_trees} | {:.1} KiB |",
             s.target,
             s.trees,
             s.tree_leaves,
@@ -190,7 +189,7 @@ fn cost(out: &mut dyn Write, bundle: &Bundle, lowered: &Lowered) -> io::Result<(
         out,
         "\nStack from a shape to a choice: about {} bytes (estimate). Tables take {} bytes, a front \
          {} bytes, in the caller's memory; nothing is allocated, and no RAM is static.",
-        estimate_stack_bytes(lowered, points),
+        estimate_stack_bytes(lowered, &bundle.clocks),
         12 * points,
         12 * points + 8
     )?;

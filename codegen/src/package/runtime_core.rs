@@ -7,6 +7,7 @@ pub(crate) const FILES: &[(&str, &str)] = &[
     ("coverage.rs", include_str!("../../runtime/src/coverage.rs")),
     ("driver.rs", include_str!("../../runtime/src/driver.rs")),
     ("energy.rs", include_str!("../../runtime/src/energy.rs")),
+    ("feedback.rs", include_str!("../../runtime/src/feedback.rs")),
     ("front.rs", include_str!("../../runtime/src/front.rs")),
     ("grid.rs", include_str!("../../runtime/src/grid.rs")),
     ("hal.rs", include_str!("../../runtime/src/hal.rs")),

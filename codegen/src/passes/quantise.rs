@@ -2,10 +2,11 @@
 //!
 //! A leaf becomes a whole multiple of 2^−shift device units, counted from the smallest leaf of its
 //! tree, whose value moves into the base. Then every *part* (a largest subtree without clock
-//! splits: the unit that the emitter prints) gets the finest power-of-two step with which its
-//! leaves, counted from its own smallest, fit a given number of bits. So leaves are small unsigned
-//! numbers, which short instructions can load, and yet precise: within a part only the shape
-//! varies.
+//! splits: the unit that the emitter may print) gets the finest power-of-two step with which its
+//! leaves, counted from its own smallest, fit a given number of bits.
+//!
+//! Both numbers of bits can be chosen: fewer bits of a tree make small numbers, which short
+//! instructions can hold; fewer bits of a part make equal leaves, which need no comparison.
 
 use std::collections::HashMap;
 
@@ -14,32 +15,28 @@ use enerinfer_artifacts::{Bundle, Forest, IntPredictor, Node, Predictor};
 use super::rebuild::Pool;
 use crate::CodegenError;
 
-/// Width of a leaf within its tree.
-const TREE_BITS: u32 = 16;
 /// Largest magnitude of base and of the sum of leaves, in device units times 2^shift.
 const MAX_SUM: f64 = (1u64 << 61) as f64;
 /// Coarsest and finest shift that are tried.
-const SHIFTS: core::ops::RangeInclusive<i32> = -16..=28;
-/// Mean relative change of predictions up to which the narrower leaves are taken: well below the
-/// error of any forest.
+const SHIFTS: core::ops::RangeInclusive<i32> = -24..=28;
+/// Mean relative change of predictions up to which fewer bits are taken: well below the error of
+/// any forest.
 const MAX_DRIFT: f64 = 1e-3;
 
-/// Width of a leaf within its part.
+/// Widths of leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LeafBits {
-    /// One byte.
-    Eight,
-    /// Two bytes: nothing is lost within parts.
-    Sixteen,
+pub struct Precision {
+    /// Bits of a leaf within its tree: at most 16.
+    pub tree_bits: u32,
+    /// Bits of a leaf within its part; as many as `tree_bits`: nothing is lost within parts.
+    pub part_bits: u32,
 }
 
-impl LeafBits {
-    fn max_code(self) -> f64 {
-        match self {
-            LeafBits::Eight => f64::from(u8::MAX),
-            LeafBits::Sixteen => f64::from(u16::MAX),
-        }
-    }
+impl Precision {
+    /// The finest that the device holds.
+    pub const FINEST: Precision = Precision { tree_bits: 16, part_bits: 16 };
+    /// Fewest bits that are tried.
+    const FEWEST_BITS: u32 = 3;
 }
 
 /// A quantised predictor and how far its predictions may be from the floating-point ones.
@@ -52,14 +49,29 @@ pub struct Quantised {
     pub error_bound: f64,
 }
 
-/// Quantises to one byte per leaf if that changes predictions for the bundle's test shapes by at
-/// most 0.1 % on average, else to two. Labels play no part in the choice.
+/// Quantises to the fewest bits that change predictions for the bundle's test shapes by at most
+/// 0.1 % on average: first of trees, then of parts. Labels play no part in the choice. Without
+/// test shapes nothing is known, and precision is the finest.
 pub fn quantise(predictor: &Predictor, bundle: &Bundle) -> Result<Quantised, CodegenError> {
-    let narrow = quantise_to(predictor, LeafBits::Eight)?;
-    if drift(predictor, &narrow.predictor, bundle).is_some_and(|drift| drift <= MAX_DRIFT) {
-        return Ok(narrow);
+    let finest = Precision::FINEST;
+    let mut best = quantise_to(predictor, finest)?;
+    let mut fewest = |precision: &dyn Fn(u32) -> Precision| {
+        let all = (Precision::FEWEST_BITS..finest.tree_bits).map(precision);
+        let found = all.filter_map(|precision| {
+            let candidate = quantise_to(predictor, precision).ok()?;
+            let drift = drift(predictor, &candidate.predictor, bundle)?;
+            (drift <= MAX_DRIFT).then_some((precision, candidate))
+        });
+        let (precision, candidate) = { found }.next()?;
+        best = candidate;
+        Some(precision)
+    };
+    if let Some(Precision { tree_bits, .. }) =
+        fewest(&|bits| Precision { tree_bits: bits, part_bits: bits })
+    {
+        fewest(&|part_bits| Precision { tree_bits, part_bits: part_bits.min(tree_bits) });
     }
-    quantise_to(predictor, LeafBits::Sixteen)
+    Ok(best)
 }
 
 /// Mean relative difference over the test shapes at all operating points.
@@ -81,7 +93,7 @@ fn drift(float: &Predictor, int: &IntPredictor, bundle: &Bundle) -> Option<f64> 
 
 /// Quantises every leaf and the base. Fails if the predictor's values do not fit the device's
 /// 32-bit units.
-pub fn quantise_to(predictor: &Predictor, bits: LeafBits) -> Result<Quantised, CodegenError> {
+pub fn quantise_to(predictor: &Predictor, precision: Precision) -> Result<Quantised, CodegenError> {
     let forest = &predictor.forest;
     let units = predictor.target.units_per_one();
     let unrepresentable =
@@ -92,7 +104,7 @@ pub fn quantise_to(predictor: &Predictor, bits: LeafBits) -> Result<Quantised, C
     let widest = trees().map(|t| t.max - t.min).fold(0.0, f64::max) * units;
     let magnitude =
         trees().map(|t| t.min.abs().max(t.max.abs())).fold(forest.base.abs(), |a, b| a + b) * units;
-    let max_code = f64::from((1u32 << TREE_BITS) - 1);
+    let max_code = max_code(precision.tree_bits);
     let shift = SHIFTS
         .rev()
         .find(|&s| {
@@ -102,13 +114,14 @@ pub fn quantise_to(predictor: &Predictor, bits: LeafBits) -> Result<Quantised, C
         .ok_or_else(|| {
             unrepresentable(format!(
                 "its leaves reach {magnitude:e} device units, which no shift brings into \
-                 {TREE_BITS} bits; check the unit of the training target"
+                 {} bits; check the unit of the training target",
+                precision.tree_bits
             ))
         })?;
     let scale = units * f64::from(shift).exp2();
 
     let mut copy =
-        Copier { forest, subtrees: &subtrees, scale, bits, pool: Pool::new(), error: 0.0 };
+        Copier { forest, subtrees: &subtrees, scale, precision, pool: Pool::new(), error: 0.0 };
     let mut base = (forest.base * scale).round() as i64;
     let mut error = 0.5;
     let mut roots = Vec::with_capacity(forest.roots.len());
@@ -141,6 +154,11 @@ pub fn quantise_to(predictor: &Predictor, bits: LeafBits) -> Result<Quantised, C
         // One device unit is lost by the shift.
         error_bound: error / scale + 1.0 / units,
     })
+}
+
+/// Largest number of so many bits.
+fn max_code(bits: u32) -> f64 {
+    f64::from((1u32 << bits.min(16)) - 1)
 }
 
 /// What is known of the subtree below a node.
@@ -176,7 +194,7 @@ struct Copier<'a> {
     forest: &'a Forest<f64>,
     subtrees: &'a [Subtree],
     scale: f64,
-    bits: LeafBits,
+    precision: Precision,
     pool: Pool<i64>,
     /// Largest error of a leaf of the current tree, in steps.
     error: f64,
@@ -218,7 +236,7 @@ impl Copier<'_> {
         let from = ((min - tree_min) * self.scale).round() as i64;
         let spread = (max - min) * self.scale;
         let mut step_log2 = 0;
-        while (spread / f64::from(step_log2).exp2()).round() > self.bits.max_code() {
+        while (spread / f64::from(step_log2).exp2()).round() > max_code(self.precision.part_bits) {
             step_log2 += 1;
         }
         let step = f64::from(step_log2).exp2();

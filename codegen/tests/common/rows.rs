@@ -10,8 +10,8 @@ use rand::{RngExt as _, SeedableRng as _};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 /// Generates the crate and gives every predictor a test over [`rows`].
-pub(crate) fn generate_with_rows(bundle: &Bundle, krate: &Path) -> Lowered {
-    let lowered = generate_to(bundle, &Options::default(), krate).unwrap();
+pub(crate) fn generate_with_rows(bundle: &Bundle, options: &Options, krate: &Path) -> Lowered {
+    let lowered = generate_to(bundle, options, krate).unwrap();
     super::cargo_fmt_is_silent(krate);
     for predictor in &lowered.predictors {
         let name = predictor.target.name();

@@ -30,8 +30,16 @@ const MIN_ENTRY: u64 = 8 + 4 + 1;
 const MIN_TENSOR: u64 = 8 + 4 + 4 + 8;
 
 /// Keys without an architecture prefix that are kept.
-const GENERAL_KEYS: [&str; 6] =
-    [key::ARCHITECTURE, key::NAME, key::FILE_TYPE, key::TOKENS, "general.alignment", "split.count"];
+const GENERAL_KEYS: [&str; 8] = [
+    key::ARCHITECTURE,
+    key::TYPE,
+    key::ADAPTER_TYPE,
+    key::NAME,
+    key::FILE_TYPE,
+    key::TOKENS,
+    "general.alignment",
+    "split.count",
+];
 
 /// Keys that are kept for any architecture, as the architecture may be stated after them.
 const SHAPE_KEYS: [&str; 25] = [

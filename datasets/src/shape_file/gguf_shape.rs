@@ -16,7 +16,7 @@ pub(super) fn reading(gguf: &Gguf) -> Result<Reading, ShapeFault> {
     if architecture.is_none() {
         notes.push(format!("{} is missing, so no size can be looked up", key::ARCHITECTURE));
     }
-    let unsupported = model.unsupported();
+    let unsupported = not_a_model(gguf)?.or_else(|| model.unsupported());
     let fields = model.fields(unsupported.is_some(), &mut notes)?;
     let weight_format = weight_format(gguf, &mut notes)?;
     let tensors = &gguf.tensors;
@@ -40,6 +40,20 @@ pub(super) fn reading(gguf: &Gguf) -> Result<Reading, ShapeFault> {
         unsupported,
         notes,
     })
+}
+
+/// What the file holds instead of a model, if so. An adapter states the architecture of the model
+/// that it changes, so that alone does not tell.
+fn not_a_model(gguf: &Gguf) -> Result<Option<String>, ShapeFault> {
+    let adapter = gguf.text(key::ADAPTER_TYPE)?;
+    let kind = match gguf.text(key::TYPE)? {
+        Some("model") | None => adapter.map(|_| "adapter"),
+        other => other,
+    };
+    Ok(kind.map(|kind| match adapter {
+        Some(of) => format!("it is an {kind} ({of}), not a model: give the file of its base model"),
+        None => format!("{} is {kind}, not model: give the file of the model itself", key::TYPE),
+    }))
 }
 
 /// The keys of one architecture.

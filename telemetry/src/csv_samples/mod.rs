@@ -9,4 +9,4 @@ pub use columns::{ColumnMap, Mapping};
 pub(crate) use columns::{Recognised, recognise_column};
 pub use counter::EnergyCounter;
 pub use reader::{CsvOptions, CsvSamples};
-pub(crate) use reader::{IMPOSSIBLE, number};
+pub(crate) use reader::{GATED_CLOCK, IMPOSSIBLE, number};

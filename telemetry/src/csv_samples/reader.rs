@@ -48,6 +48,8 @@ pub struct CsvSamples<R> {
 
 const NO_VALUE: &str = "no value (N/A, not supported, error)";
 const NOT_A_NUMBER: &str = "not a number: no value";
+/// A clock that stands still describes no operating point, whoever prints it.
+pub(crate) const GATED_CLOCK: &str = "clock of 0 MHz: gated, no value";
 pub(crate) const IMPOSSIBLE: &str = "beyond what a device can have: no value";
 const LOST: &str = "energy counter fell and its range is unknown: increment dropped";
 const WRAPPED: &str = "energy counter wrapped";
@@ -113,10 +115,15 @@ impl<R: BufRead> CsvSamples<R> {
                 }
             }));
         }
-        for (i, kind) in kinds.into_iter().enumerate() {
-            let planned = self.plan_column(&self.header[i].clone(), kind, map);
-            self.columns.push(planned);
-        }
+        let mut planned: Vec<(usize, Kind)> = kinds.into_iter().enumerate().collect();
+        // Rails last, in any order of columns: one whose power is measured itself takes its channel.
+        planned.sort_by_key(|(_, kind)| matches!(kind, Kind::Volts { .. } | Kind::Amps { .. }));
+        let mut uses: Vec<(usize, Use)> = planned
+            .into_iter()
+            .map(|(i, kind)| (i, self.plan_column(&self.header[i].clone(), kind, map)))
+            .collect();
+        uses.sort_by_key(|(i, _)| *i);
+        self.columns = uses.into_iter().map(|(_, column)| column).collect();
         if self.channels.is_empty() {
             return Err(Error::invalid(format!(
                 "no column of `{}` is understood; give a column map \
@@ -328,6 +335,10 @@ pub(crate) fn number(
     repairs: &mut Vec<&'static str>,
 ) -> f64 {
     let value = any_number(cell, quantity, scale, repairs);
+    if quantity == Quantity::Clock && value == 0.0 {
+        repairs.push(GATED_CLOCK);
+        return f64::NAN;
+    }
     if value.is_nan() || quantity.is_possible(value) {
         return value;
     }

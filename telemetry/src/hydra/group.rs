@@ -19,7 +19,12 @@ impl Group {
         }
     }
 
-    pub(super) fn add(&mut self, sample: &[f64]) {
+    /// Adds a sample. `spare` holds buffers that were let go: fresh memory for each window would
+    /// cost as much time as the parsing.
+    pub(super) fn add(&mut self, sample: &[f64], spare: &mut Vec<Vec<f64>>) {
+        if self.open.capacity() == 0 {
+            self.open = spare.pop().unwrap_or_default();
+        }
         for (m, &v) in self.stats.iter_mut().zip(sample) {
             m.add(v);
         }
@@ -27,7 +32,10 @@ impl Group {
     }
 
     /// Sums up what is open and lets it go: memory is bounded by the samples of one window.
-    pub(super) fn close(&mut self) {
+    pub(super) fn close(&mut self, spare: &mut Vec<Vec<f64>>) {
+        if self.open.capacity() == 0 {
+            return;
+        }
         let width = self.sums.len();
         let mut column = Vec::with_capacity(self.open.len() / width);
         for (c, sum) in self.sums.iter_mut().enumerate() {
@@ -35,7 +43,8 @@ impl Group {
             column.extend(self.open.iter().skip(c).step_by(width));
             *sum += numpy_sum(&column);
         }
-        self.open = Vec::new();
+        self.open.clear();
+        spare.push(std::mem::take(&mut self.open));
     }
 
     /// The mean. Where the windows follow each other in the log as in the INFO file (`in_order`)

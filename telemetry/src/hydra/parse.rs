@@ -258,13 +258,13 @@ impl HydraParser {
         }
     }
 
-    /// Load and clock of the memory controller; the clock may be absent.
+    /// Load and clock of the memory controller; the clock may be absent, on Xavier with its `%@`.
     fn emc(&self, line: &[u8]) -> [f64; 2] {
         let found = search(line, &self.keys.emc, |s| {
             let (load, s) = take_uint(s)?;
-            let s = s.strip_prefix(b"%")?;
-            let mhz = s.strip_prefix(b"@").and_then(take_uint).map_or(f64::NAN, |(v, _)| v);
-            Some([load, mhz])
+            let percent = s.starts_with(b"%") || self.platform == HydraPlatform::Xavier;
+            let mhz = s.strip_prefix(b"%@").and_then(take_uint).map_or(f64::NAN, |(v, _)| v);
+            percent.then_some([load, mhz])
         });
         found.unwrap_or([f64::NAN; 2])
     }

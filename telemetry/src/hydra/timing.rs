@@ -30,12 +30,22 @@ impl Kind {
         if self == Kind::Text || cell.parse::<i64>().is_ok() {
             return self;
         }
-        if cell.is_empty() || cell == "nan" || float(cell.as_bytes()).is_some() {
-            Kind::Float
-        } else {
-            Kind::Text
-        }
+        if is_missing(cell) || pandas_float(cell).is_some() { Kind::Float } else { Kind::Text }
     }
+}
+
+/// Whether pandas takes a cell for an empty one.
+fn is_missing(cell: &str) -> bool {
+    const MISSING: [&str; 19] = [
+        "", "nan", "NaN", "-nan", "-NaN", "None", "null", "NULL", "NA", "N/A", "n/a", "<NA>",
+        "#NA", "#N/A", "#N/A N/A", "1.#IND", "-1.#IND", "1.#QNAN", "-1.#QNAN",
+    ];
+    MISSING.contains(&cell)
+}
+
+/// A number as pandas reads it: infinities too.
+fn pandas_float(cell: &str) -> Option<f64> {
+    float(cell.as_bytes()).or_else(|| cell.parse().ok().filter(|v: &f64| v.is_infinite()))
 }
 
 /// Rows of an INFO table from the first on.
@@ -103,10 +113,10 @@ impl Timing {
             if c > 0 {
                 out.push(b',');
             }
-            match (kind, float(cell.trim().as_bytes())) {
-                (Kind::Float, Some(v)) => python_float(v, out),
-                (Kind::Float, None) => {}
-                _ => out.extend_from_slice(cell.as_bytes()),
+            match kind {
+                Kind::Float => python_float(pandas_float(cell.trim()).unwrap_or(f64::NAN), out),
+                Kind::Text if is_missing(cell) => {}
+                Kind::Text | Kind::Int => out.extend_from_slice(cell.as_bytes()),
             }
         }
     }

@@ -157,6 +157,8 @@ struct Fusion<'a, W: Write> {
     columns: Vec<String>,
     has_text: Vec<bool>,
     sample: Vec<f64>,
+    /// Buffers of windows that were closed.
+    spare: Vec<Vec<f64>>,
     /// Rows are written when the log has passed them, not only at the end.
     release: bool,
     info: Rows,
@@ -185,6 +187,7 @@ impl<'a, W: Write> Fusion<'a, W> {
             columns: Vec::new(),
             has_text: Vec::new(),
             sample: Vec::new(),
+            spare: Vec::new(),
             info,
             out,
             text: Vec::new(),
@@ -269,14 +272,14 @@ impl<'a, W: Write> Fusion<'a, W> {
                 && before != row
             {
                 if let Some(group) = &mut groups[before] {
-                    group.close();
+                    group.close(&mut self.spare);
                 }
                 self.in_order[f] &= row > before;
             }
             let group = groups[row].get_or_insert_with(|| Box::new(Group::new(width + 3)));
             self.sample[width + 1] = index(OTHERS[f][0]);
             self.sample[width + 2] = index(OTHERS[f][1]);
-            group.add(&self.sample);
+            group.add(&self.sample, &mut self.spare);
         }
         Ok(Order::Kept)
     }
@@ -333,7 +336,7 @@ impl<'a, W: Write> Fusion<'a, W> {
             self.text.resize(self.text.len() + 2 * columns.len(), b',');
             return;
         };
-        group.close();
+        group.close(&mut self.spare);
         for &column in &columns {
             self.text.push(b',');
             python_float(group.mean(column, in_order), &mut self.text);

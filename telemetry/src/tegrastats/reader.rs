@@ -8,6 +8,7 @@ use std::io::BufRead;
 
 use super::board::{Board, PowerTotal, rail_column};
 use super::line;
+use crate::csv_samples::{GATED_CLOCK, IMPOSSIBLE};
 use crate::lines::Lines;
 use crate::text::take_uint;
 use crate::time::{fraction_ns, looks_like_mdy, mdy_seconds};
@@ -75,8 +76,6 @@ impl StampState {
 
 const TORN: &str = "torn line: the cut field was dropped";
 const GATED_SENSOR: &str = "sensor is gated (-256 °C): no value";
-const GATED_CLOCK: &str = "clock of 0 MHz: gated, no value";
-const IMPOSSIBLE: &str = crate::csv_samples::IMPOSSIBLE;
 const NEGATIVE: &str = "negative power kept as printed (calibration offset)";
 const UNKNOWN: &str = "unknown field skipped";
 

@@ -18,7 +18,7 @@ pub(super) fn peak(shape: &Shape) -> u32 {
 }
 
 fn value(x: Ranks) -> u32 {
-    finish(i64::from(sum(&x)) + 142907, -2, u32::MAX)
+    finish(i64::from(sum(&x)) + 558, -10, u32::MAX)
 }
 
 static LAYERS: [u32; 2] = [18, 28];
@@ -59,76 +59,76 @@ fn sum(x: &Ranks) -> u32 {
 }
 
 #[inline(never)]
-fn tree_0(x: &Ranks) -> u16 {
+fn tree_0(x: &Ranks) -> u8 {
     if x.total_params_k <= 3 {
         if x.layers <= 1 {
             if x.ffn <= 3 {
-                40704
+                160
             } else {
-                5632
+                16
             }
         } else if x.total_params_k <= 2 {
             0
         } else {
-            2304
+            16
         }
     } else if x.ffn <= 1 {
         if x.total_params_k <= 4 {
-            28672
+            112
         } else {
-            23552
+            96
         }
     } else if x.heads == 0 {
-        43520
+        176
     } else {
-        3840
+        16
     }
 }
 
 #[inline(never)]
-fn tree_1(x: &Ranks) -> u16 {
+fn tree_1(x: &Ranks) -> u8 {
     if x.hidden <= 1 {
         if x.kv_heads <= 1 {
             if x.total_params_k <= 1 {
                 0
             } else {
-                7040
+                24
             }
         } else if x.ffn <= 2 {
-            14208
+            56
         } else {
-            24704
+            96
         }
     } else if x.kv_heads == 0 {
-        7424
+        32
     } else {
-        14848
+        56
     }
 }
 
 #[inline(never)]
-fn tree_2(x: &Ranks) -> u16 {
+fn tree_2(x: &Ranks) -> u8 {
     if x.layers == 0 {
         if x.ffn == 0 {
             if x.hidden <= 2 {
-                19456
+                80
             } else {
                 0
             }
         } else if x.total_params_k <= 5 {
-            17408
+            64
         } else {
-            39936
+            160
         }
     } else if x.heads <= 1 {
         if x.hidden == 0 {
-            20992
+            80
         } else {
-            42752
+            160
         }
     } else if x.total_params_k == 0 {
-        7936
+        32
     } else {
-        2048
+        0
     }
 }

@@ -9,12 +9,12 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::Parser;
+use clap::{Parser, ValueEnum};
 use enerinfer_artifacts::Bundle;
 use enerinfer_codegen::import::import_bundle;
 use enerinfer_codegen::{
-    DEFAULT_MAX_NODES, Options, check_destination, generate_capi_to, generate_to, size_warning,
-    sizes,
+    DEFAULT_MAX_NODES, Optimise, Options, check_destination, generate_capi_to, generate_to,
+    size_warning, sizes,
 };
 
 use failure::Failure;
@@ -33,6 +33,8 @@ Examples:
                                        … and write the lowered forests to ir/peak.json etc.
   compile-forest out/orin/bundle.enerinfer --out enerinfer-runtime --flash-budget 64
                                        prune trees until the predictors fit 64 KiB
+  compile-forest out/orin/bundle.enerinfer --out enerinfer-runtime --optimise speed
+                                       fast rather than small
   compile-forest out/orin/bundle.enerinfer --out enerinfer-runtime --capi enerinfer-runtime-capi
                                        … and the crate of the C API
   compile-forest forests.json --out enerinfer-runtime
@@ -59,9 +61,30 @@ struct Args {
     /// pruned to fit, without the training data: `train --flash-budget` does better
     #[arg(long, value_name = "KIB", value_parser = clap::value_parser!(u64).range(1..=1 << 32))]
     flash_budget: Option<u64>,
+    /// Whether the code shall be small or fast; predictions are the same
+    #[arg(long, value_enum, default_value_t = Goal::Size)]
+    optimise: Goal,
     /// Refuse forests with more nodes
     #[arg(long, value_name = "N", default_value_t = DEFAULT_MAX_NODES)]
     max_nodes: u64,
+}
+
+/// Values of `--optimise`.
+#[derive(Clone, Copy, ValueEnum)]
+enum Goal {
+    /// Least flash
+    Size,
+    /// Least time for the table of a model
+    Speed,
+}
+
+impl From<Goal> for Optimise {
+    fn from(goal: Goal) -> Self {
+        match goal {
+            Goal::Size => Optimise::Size,
+            Goal::Speed => Optimise::Speed,
+        }
+    }
 }
 
 fn main() -> ExitCode {
@@ -112,8 +135,11 @@ fn run(args: &Args) -> Result<String, Failure> {
         dump::check(folder, &args.out)?;
     }
     let bundle = read(args)?;
-    let options =
-        Options { max_nodes: args.max_nodes, flash_budget: args.flash_budget.map(|kib| kib << 10) };
+    let options = Options {
+        max_nodes: args.max_nodes,
+        flash_budget: args.flash_budget.map(|kib| kib << 10),
+        optimise: args.optimise.into(),
+    };
     let lowered = generate_to(&bundle, &options, &args.out)?;
     if let Some(folder) = &args.capi {
         generate_capi_to(&bundle, &relative(&args.out, folder)?, folder)?;

@@ -132,10 +132,8 @@ pub fn exhibit() -> Result<Exhibit, LoopError> {
         source: "this project; scenario of EnerInfer Figure 14".to_owned(),
         caption: "Tokens of ours QoE before the threshold and under QoE, as a share of the optimum \
                   of the device as it is. Wrong predictions are drawn five times; the worst counts. \
-                  Tokens count from the first second that keeps the QoE. Feedback on measured speed \
-                  acts only while the energy-aware controller is in charge, which in this hot \
-                  scenario is never: where the device is slower than its tables, the thermal-aware \
-                  controller holds a point below the QoE, and the share is 0. Sessions go on after the threshold, so the highest shell \
+                  Tokens count from the first second that keeps the QoE. Speed is measured and fed \
+                  back; power is not, so nothing corrects wrong predictions of heat. Sessions go on after the threshold, so the highest shell \
                   temperature is that of 20 minutes; at the ambient temperature of the accelerator-only \
                   split (32.9 °C) even the lowest clocks exceed the threshold."
             .to_owned(),
