@@ -32,7 +32,7 @@ pub(crate) fn render(record: &Record) -> String {
     let _ = writeln!(
         out,
         "\n{:<12} {:<18} {:>14} {:>14} {:>7} {:>9} {:>12}",
-        "target", "family", "CV MAPE, %", "held-out, %", "trees", "leaves", "est. flash"
+        "target", "family", "CV MAPE, %", "held-out, %", "trees", "nodes", "est. flash"
     );
     for t in &record.targets {
         let size = record.size.predictors.iter().find(|p| p.target == t.target);
@@ -50,7 +50,7 @@ pub(crate) fn render(record: &Record) -> String {
             pad(&cut(&t.family, 18), 18),
             number(Some(t.heldout_mape_percent), 2),
             stat(forest.map(|f| f.trees)),
-            stat(forest.map(|f| f.leaves)),
+            stat(forest.map(|f| f.nodes)),
             size.map_or(ABSENT.to_owned(), |p| bytes(p.est_bytes)),
         );
     }
