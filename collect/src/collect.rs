@@ -222,7 +222,9 @@ impl Collection<'_> {
                 Entry::Run(Box::new(Run { id, engine, call_s, load, sampled, discarded }))
             }
             // The same will happen to every model.
-            Err(e @ EngineError::Start { .. }) => return Err(e.into()),
+            Err(e @ (EngineError::Start { .. } | EngineError::Threads { .. })) => {
+                return Err(e.into());
+            }
             Err(e) => Entry::Failed { id, error: e.to_string() },
         };
         journal.append(&entry)?;

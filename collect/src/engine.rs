@@ -73,6 +73,19 @@ pub enum EngineError {
         /// The system's reason.
         reason: String,
     },
+    /// The engine has another number of threads, which stays as it is until the process ends.
+    #[error(
+        "the engine has {} threads in this process, not {wanted}: it takes their number from the \
+         environment once; set RAYON_NUM_THREADS={wanted}, leave CANDLE_NUM_THREADS alone, and \
+         collect one number of threads at a time",
+        has.map_or_else(|| "differing numbers of".to_owned(), |n| n.to_string())
+    )]
+    Threads {
+        /// Requested.
+        wanted: u32,
+        /// Present; `None` if parts of the engine differ.
+        has: Option<u32>,
+    },
     /// The engine ended with a failure.
     #[error("the engine failed ({status}); its last lines: {last_lines}")]
     Failed {

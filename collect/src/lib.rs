@@ -5,6 +5,8 @@
 //! every run to a [`Journal`] before the next begins, so that it can be killed at any time and
 //! goes on where it was. [`measurement_table`] makes the table that `train` reads.
 
+#[cfg(feature = "engine-candle")]
+mod candle;
 mod clocks;
 mod collect;
 mod command_engine;
@@ -28,6 +30,8 @@ mod timing;
 mod unix_time;
 mod watch;
 
+#[cfg(feature = "engine-candle")]
+pub use candle::Candle;
 pub use clocks::Clocks;
 pub use collect::{Collection, Options, Outcome, Step, Times};
 pub use command_engine::{CommandEngine, TemplateError};

@@ -82,6 +82,8 @@ pub(super) struct EngineArgs {
 pub(super) enum EngineKind {
     /// llama.cpp (feature engine-llama-cpp)
     LlamaCpp,
+    /// candle, in pure Rust (feature engine-candle). Takes its threads from RAYON_NUM_THREADS
+    Candle,
 }
 
 #[derive(clap::Args)]

@@ -94,7 +94,9 @@ fn failure(e: CollectError) -> Failure {
         CollectError::Journal { .. }
         | CollectError::Nothing(_)
         | CollectError::Table(_)
-        | CollectError::Engine(EngineError::Start { .. }) => Failure::Input(e.to_string()),
+        | CollectError::Engine(EngineError::Start { .. } | EngineError::Threads { .. }) => {
+            Failure::Input(e.to_string())
+        }
         other => Failure::Failed(other.to_string()),
     }
 }
@@ -107,6 +109,7 @@ fn engine(args: &EngineArgs) -> Result<Box<dyn Engine>, Failure> {
     }
     match args.engine {
         Some(EngineKind::LlamaCpp) => llama_cpp(),
+        Some(EngineKind::Candle) => candle(),
         None => Err(Failure::input("give --engine or --engine-command")),
     }
 }
@@ -119,10 +122,25 @@ fn llama_cpp() -> Result<Box<dyn Engine>, Failure> {
 
 #[cfg(not(feature = "engine-llama-cpp"))]
 fn llama_cpp() -> Result<Box<dyn Engine>, Failure> {
-    Err(Failure::input(
-        "this program was built without llama.cpp: build it with \
-         `cargo build --release -p enerinfer-measure --features engine-llama-cpp`, or use \
-         --engine-command",
+    Err(built_without("llama.cpp", "engine-llama-cpp"))
+}
+
+#[cfg(feature = "engine-candle")]
+fn candle() -> Result<Box<dyn Engine>, Failure> {
+    Ok(Box::new(enerinfer_collect::Candle::new()))
+}
+
+#[cfg(not(feature = "engine-candle"))]
+fn candle() -> Result<Box<dyn Engine>, Failure> {
+    Err(built_without("candle", "engine-candle"))
+}
+
+#[cfg(not(all(feature = "engine-llama-cpp", feature = "engine-candle")))]
+fn built_without(engine: &str, feature: &str) -> Failure {
+    Failure::input(format!(
+        "this program was built without {engine}: build it with \
+         `cargo build --release -p enerinfer-measure --features {feature}`, or use \
+         --engine-command"
     ))
 }
 
