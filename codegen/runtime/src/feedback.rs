@@ -164,8 +164,9 @@ impl Running {
     /// The ratio over a block, with the filter's bits, when it is complete.
     fn add(&mut self, token_us: u64) -> Option<u32> {
         let longest_us = self.expected_us.saturating_mul(2);
-        self.block_us =
-            self.block_us.saturating_add(token_us.clamp(self.expected_us / 2, longest_us));
+        // Not `clamp`, which panics for a range that is empty.
+        let counted_us = token_us.max(self.expected_us / 2).min(longest_us);
+        self.block_us = self.block_us.saturating_add(counted_us);
         self.block_tokens = self.block_tokens.saturating_add(1);
         let complete = self.block_tokens >= BLOCK_TOKENS
             || (self.block_tokens >= 3 && self.block_us >= BLOCK_TIME.0);
@@ -176,7 +177,7 @@ impl Running {
         // twice the other.
         let excess = (u64::BITS - self.block_us.leading_zeros()).saturating_sub(19);
         let expected = self.expected_us.saturating_mul(self.block_tokens.into()) >> excess;
-        let took = (self.block_us >> excess).max(1) as u32;
+        let took = ((self.block_us >> excess) as u32).max(1);
         let ratio = (((expected as u32) << (SHIFT + FILTER_BITS)) + took / 2) / took;
         self.block_us = 0;
         self.block_tokens = 0;
