@@ -68,7 +68,7 @@ fn no_panic_is_reachable() {
     // Nor is the code that prints panics and numbers there, some 20 KB on a small core.
     let symbols = Command::new("nm").arg(folder.path().join("probe/probe")).output().unwrap();
     let symbols = String::from_utf8_lossy(&symbols.stdout);
-    assert!(symbols.contains("choose"), "{symbols}");
+    assert!(symbols.contains("choose") && symbols.contains("control"), "{symbols}");
     assert!(!symbols.contains("4core3fmt") && !symbols.contains("9panicking"), "{symbols}");
 
     // The probe does notice a panic.
