@@ -11,11 +11,11 @@ mod stack;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use enerinfer_artifacts::{Bundle, ClockTables, Forest, Node, Target};
+use enerinfer_artifacts::{Bundle, ClockTables, Target};
 use serde::Serialize;
 
 use crate::emit;
-use crate::passes::estimate_size::estimate_bytes;
+use crate::passes::estimate_size::{estimate_bytes, tree_leaves};
 use crate::{CodegenError, Comparisons, Lowered, Optimise, Options, lower};
 use sink::{Folder, Memory, Sink};
 
@@ -118,20 +118,6 @@ pub fn sizes(lowered: &Lowered, clocks: &ClockTables) -> Vec<PredictorSize> {
             }
         })
         .collect()
-}
-
-/// Leaves of all trees, as if no subtree were shared.
-fn tree_leaves(forest: &Forest<i64>) -> u64 {
-    let mut leaves: Vec<u64> = Vec::with_capacity(forest.nodes.len());
-    for node in &forest.nodes {
-        leaves.push(match *node {
-            Node::Leaf(_) => 1,
-            Node::Split { left, right, .. } => {
-                leaves[left as usize].saturating_add(leaves[right as usize])
-            }
-        });
-    }
-    forest.roots.iter().map(|&root| leaves[root as usize]).fold(0, u64::saturating_add)
 }
 
 /// `MANIFEST.json`.

@@ -49,20 +49,22 @@ pub fn estimate_bytes<L: Copy>(forest: &Forest<L>) -> u64 {
     let thresholds = forest.thresholds();
     let entries: u64 = thresholds.iter().map(|t| t.len() as u64).sum();
     let by_statements = estimate_merged(forest, &thresholds);
-    let bytes = by_statements.unwrap_or_else(|| {
-        let mut leaves: Vec<u64> = Vec::with_capacity(forest.nodes.len());
-        for node in &forest.nodes {
-            leaves.push(match *node {
-                Node::Leaf(_) => 1,
-                Node::Split { left, right, .. } => {
-                    leaves[left as usize].saturating_add(leaves[right as usize])
-                }
-            });
-        }
-        let all = forest.roots.iter().map(|&root| leaves[root as usize]);
-        all.fold(0, u64::saturating_add).saturating_mul(LEAF) / 10
-    });
+    let bytes = by_statements.unwrap_or_else(|| tree_leaves(forest).saturating_mul(LEAF) / 10);
     (PREDICTOR / 10).saturating_add(bytes).saturating_add(BYTES_PER_ENTRY * entries)
+}
+
+/// Leaves of all trees, as if no subtree were shared.
+pub(crate) fn tree_leaves<L: Copy>(forest: &Forest<L>) -> u64 {
+    let mut leaves: Vec<u64> = Vec::with_capacity(forest.nodes.len());
+    for node in &forest.nodes {
+        leaves.push(match *node {
+            Node::Leaf(_) => 1,
+            Node::Split { left, right, .. } => {
+                leaves[left as usize].saturating_add(leaves[right as usize])
+            }
+        });
+    }
+    forest.roots.iter().map(|&root| leaves[root as usize]).fold(0, u64::saturating_add)
 }
 
 /// Bytes of a merged forest, its thresholds excepted; `None` for forests that are not merged.

@@ -25,7 +25,9 @@ mod thermal_prediction;
 mod tpot;
 
 use enerinfer_artifacts::OperatingPoint;
-use enerinfer_artifacts::exhibit::{Chart, Drawing, Exhibit, Series};
+use enerinfer_artifacts::exhibit::{
+    Chart, Drawing, Exhibit, FiveNumbers, NamedBox, Provenance, Series,
+};
 use enerinfer_artifacts::record::ThermalAccuracy;
 use enerinfer_datasets::LlmShape;
 use enerinfer_device::SimulatedDevice;
@@ -217,6 +219,18 @@ pub fn exhibit(topic: Topic, inputs: &Inputs<'_>) -> Result<Exhibit, FigureError
         Topic::Fig15 => Ok(closed_loop::fig15()?),
         Topic::Table2Loop => Ok(closed_loop::table2(inputs.judged)?),
     }
+}
+
+/// A simulated box for each operating point that has a summary.
+fn boxes_of_points(
+    device: &SimulatedDevice,
+    summary: impl Fn(OperatingPoint) -> Option<FiveNumbers>,
+) -> Vec<NamedBox> {
+    let boxed = |point| {
+        let (name, provenance) = (point_name(point), Provenance::Simulated);
+        summary(point).map(|summary| NamedBox { name, provenance, summary })
+    };
+    device.platform().clocks.points().filter_map(boxed).collect()
 }
 
 /// Name of an operating point as the paper writes it.

@@ -2,12 +2,12 @@
 
 use enerinfer_artifacts::OperatingPoint;
 use enerinfer_artifacts::exhibit::{
-    Axis, Chart, Column, DataTable, Drawing, Exhibit, FiveNumbers, NamedBox, Provenance, Series,
+    Axis, Chart, Column, DataTable, Drawing, Exhibit, FiveNumbers, Provenance, Series,
 };
 use enerinfer_datasets::LlmShape;
 use enerinfer_device::SimulatedDevice;
 
-use super::{device_name, point_name};
+use super::{boxes_of_points, device_name};
 
 pub(super) fn exhibit(devices: &[SimulatedDevice], models: &[LlmShape]) -> Exhibit {
     let watts = |device: &SimulatedDevice, point: OperatingPoint| -> Vec<f64> {
@@ -37,18 +37,7 @@ pub(super) fn exhibit(devices: &[SimulatedDevice], models: &[LlmShape]) -> Exhib
     };
     let mut charts = Vec::new();
     for (device, at_highest) in &highest {
-        let boxes: Vec<NamedBox> = device
-            .platform()
-            .clocks
-            .points()
-            .filter_map(|point| {
-                Some(NamedBox {
-                    name: point_name(point),
-                    provenance: Provenance::Simulated,
-                    summary: FiveNumbers::of(&watts(device, point))?,
-                })
-            })
-            .collect();
+        let boxes = boxes_of_points(device, |point| FiveNumbers::of(&watts(device, point)));
         if boxes.is_empty() {
             continue;
         }

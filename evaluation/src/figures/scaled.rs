@@ -2,12 +2,12 @@
 
 use enerinfer_artifacts::OperatingPoint;
 use enerinfer_artifacts::exhibit::{
-    Axis, Chart, Column, DataTable, Drawing, Exhibit, FiveNumbers, NamedBox, Provenance,
+    Axis, Chart, Column, DataTable, Drawing, Exhibit, FiveNumbers, Provenance,
 };
 use enerinfer_datasets::LlmShape;
 use enerinfer_device::SimulatedDevice;
 
-use super::{device_name, point_name};
+use super::{boxes_of_points, device_name, point_name};
 
 pub(super) fn exhibit(devices: &[SimulatedDevice], models: &[LlmShape]) -> Exhibit {
     let scaled = |device: &SimulatedDevice, point: OperatingPoint| -> Option<FiveNumbers> {
@@ -43,18 +43,7 @@ pub(super) fn exhibit(devices: &[SimulatedDevice], models: &[LlmShape]) -> Exhib
         ],
     };
     let charts = devices.iter().filter_map(|device| {
-        let boxes: Vec<NamedBox> = device
-            .platform()
-            .clocks
-            .points()
-            .filter_map(|point| {
-                Some(NamedBox {
-                    name: point_name(point),
-                    provenance: Provenance::Simulated,
-                    summary: scaled(device, point)?,
-                })
-            })
-            .collect();
+        let boxes = boxes_of_points(device, |point| scaled(device, point));
         (!boxes.is_empty()).then(|| Chart {
             id: format!("fig7_{}", device.platform().name),
             caption: format!(

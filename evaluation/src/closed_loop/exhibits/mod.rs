@@ -49,8 +49,7 @@ fn simulated<R>(
     rows: &[R],
     of: impl Fn(&R) -> Option<f64>,
 ) -> Column {
-    let values: Vec<Option<f64>> = rows.iter().map(of).collect();
-    Column::optional(name, unit, Provenance::Simulated, decimals, values)
+    numbers(Provenance::Simulated, name, unit, decimals, rows, of)
 }
 
 /// A column of published numbers, one per row.
@@ -61,8 +60,19 @@ fn published<R>(
     rows: &[R],
     of: impl Fn(&R) -> Option<f64>,
 ) -> Column {
+    numbers(Provenance::Published, name, unit, decimals, rows, of)
+}
+
+fn numbers<R>(
+    provenance: Provenance,
+    name: &str,
+    unit: &str,
+    decimals: u8,
+    rows: &[R],
+    of: impl Fn(&R) -> Option<f64>,
+) -> Column {
     let values: Vec<Option<f64>> = rows.iter().map(of).collect();
-    Column::optional(name, unit, Provenance::Published, decimals, values)
+    Column::optional(name, unit, provenance, decimals, values)
 }
 
 /// A column that names rows.
