@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
+use regex::Regex;
 
 use crate::cpu_time::children_s;
 use crate::engine::{Engine, EngineError, EngineRun, Request, Span};
@@ -53,6 +54,14 @@ impl CommandEngine {
         if words.iter().all(|w| !w.contains("{model}")) {
             return Err(fault("has no {model}: every run would be of the same model".to_owned()));
         }
+        let known = ["{model}", "{threads}", "{prompt}", "{tokens}"];
+        let placeholder = Regex::new(r"\{\w+\}").map_err(|e| fault(e.to_string()))?;
+        if let Some(unknown) =
+            placeholder.find_iter(template).find(|m| !known.contains(&m.as_str()))
+        {
+            let reason = format!("{} is none of {}", unknown.as_str(), known.join(" "));
+            return Err(fault(reason));
+        }
         Ok(CommandEngine { name, words, form })
     }
 
@@ -72,6 +81,10 @@ impl CommandEngine {
 impl Engine for CommandEngine {
     fn name(&self) -> &str {
         &self.name
+    }
+
+    fn identity(&self) -> String {
+        format!("{} {:?} {:?}", self.name, self.words, self.form)
     }
 
     fn spans_decode_only(&self) -> bool {
@@ -231,9 +244,12 @@ mod tests {
 
     #[test]
     fn templates_that_cannot_work_are_refused() {
-        for (template, message) in
-            [("", "is empty"), ("bench 'x", "quote"), ("bench -t {threads}", "no {model}")]
-        {
+        for (template, message) in [
+            ("", "is empty"),
+            ("bench 'x", "quote"),
+            ("bench -t {threads}", "no {model}"),
+            ("bench {model} -t {thread}", "{thread} is none of"),
+        ] {
             let error = CommandEngine::new("x".into(), template, OutputForm::LlamaBench);
             assert!(error.unwrap_err().to_string().contains(message));
         }

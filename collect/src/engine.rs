@@ -47,6 +47,11 @@ pub trait Engine {
     /// Name for the measurement table, e.g. `llama.cpp`.
     fn name(&self) -> &str;
 
+    /// Everything of the engine that results depend on: a journal belongs to it.
+    fn identity(&self) -> String {
+        self.name().to_owned()
+    }
+
     /// Whether [`EngineRun::span`] covers the decode phase alone, so that its CPU time tells
     /// whether decoding was disturbed.
     fn spans_decode_only(&self) -> bool;

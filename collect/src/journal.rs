@@ -1,6 +1,6 @@
 //! The journal: every run as soon as it is over, on disk before the next begins.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Read as _, Seek as _, SeekFrom, Write as _};
 use std::path::{Path, PathBuf};
 
@@ -83,8 +83,8 @@ impl Journal {
     /// cut by a crash is removed.
     ///
     /// # Errors
-    /// If it cannot be read or written, is damaged before its last line, or belongs to another
-    /// plan.
+    /// If it cannot be read or written, another collection has it, it is damaged before its last
+    /// line, no journal, or of another plan. It is then left as it was.
     pub fn open(path: &Path, plan_digest: &str) -> Result<(Self, Vec<Entry>), CollectError> {
         let io = |source| CollectError::JournalIo { path: path.to_owned(), source };
         let mut file = OpenOptions::new()
@@ -94,35 +94,52 @@ impl Journal {
             .write(true)
             .open(path)
             .map_err(io)?;
-        let mut bytes = Vec::new();
-        file.read_to_end(&mut bytes).map_err(io)?;
-        let complete = bytes.iter().rposition(|b| *b == b'\n').map_or(0, |at| at + 1);
-        file.set_len(complete as u64).map_err(io)?;
-        file.seek(SeekFrom::End(0)).map_err(io)?;
-        let mut entries = parse(path, &bytes[..complete])?;
-        let mut journal = Journal { path: path.to_owned(), file };
         let damage = |line, message: &str| CollectError::Journal {
             path: path.to_owned(),
             line,
             message: message.to_owned(),
         };
-        if entries.is_empty() {
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                return Err(damage(1, "another collection writes to it; wait for its end"));
+            }
+            Err(TryLockError::Error(e)) => return Err(io(e)),
+        }
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes).map_err(io)?;
+        let complete = bytes.iter().rposition(|b| *b == b'\n').map_or(0, |at| at + 1);
+        // Nothing is cut before it is certain that this is a journal.
+        let mut entries = parse(path, &bytes[..complete])?;
+        if !entries.is_empty() {
+            match entries.remove(0) {
+                Entry::Plan { version, .. } if version != VERSION => {
+                    let message = "is of another version of this program; begin a new journal";
+                    return Err(damage(1, message));
+                }
+                Entry::Plan { digest, .. } if digest != plan_digest => {
+                    let message = "is of other models, operating points, engine, lengths or seed; \
+                                   repeat the command that it was begun with, or begin a new \
+                                   journal";
+                    return Err(damage(1, message));
+                }
+                Entry::Plan { .. } => {}
+                _ => {
+                    let message = "does not say which plan it is of; begin a new journal";
+                    return Err(damage(1, message));
+                }
+            }
+        } else if !br#"{"kind":"plan","#.starts_with(&bytes[..bytes.len().min(15)]) {
+            return Err(damage(1, "is no journal; name another file"));
+        }
+        file.set_len(complete as u64).map_err(io)?;
+        file.seek(SeekFrom::End(0)).map_err(io)?;
+        let mut journal = Journal { path: path.to_owned(), file };
+        if complete == 0 {
             let head = Entry::Plan { version: VERSION, digest: plan_digest.to_owned() };
             journal.append(&head)?;
-            return Ok((journal, Vec::new()));
         }
-        match entries.remove(0) {
-            Entry::Plan { version, .. } if version != VERSION => {
-                Err(damage(1, "is of another version of this program; begin a new journal"))
-            }
-            Entry::Plan { digest, .. } if digest != plan_digest => Err(damage(
-                1,
-                "is of other models, operating points, engine, lengths or seed; repeat the command \
-                 that it was begun with, or begin a new journal",
-            )),
-            Entry::Plan { .. } => Ok((journal, entries)),
-            _ => Err(damage(1, "does not say which plan it is of; begin a new journal")),
-        }
+        Ok((journal, entries))
     }
 
     /// Adds a line; results are on the disk when it returns.

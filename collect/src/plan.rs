@@ -28,6 +28,8 @@ pub struct Plan {
     pub request: Request,
     /// Name of the engine.
     pub engine: String,
+    /// [`Engine::identity`](crate::Engine::identity) of the engine.
+    pub engine_identity: String,
     /// Seed of the order.
     pub seed: u64,
 }
@@ -67,7 +69,7 @@ impl Plan {
 
     /// Digest of everything that results depend on: a journal belongs to one plan.
     pub fn digest(&self) -> String {
-        let mut text = format!("{}\n{:?}\n{}\n", self.engine, self.request, self.seed);
+        let mut text = format!("{}\n{:?}\n{}\n", self.engine_identity, self.request, self.seed);
         for m in &self.models {
             text += &format!("{} {} {:?}\n", m.model.name, m.format, m.model.shape.dims());
         }

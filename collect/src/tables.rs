@@ -2,7 +2,7 @@
 
 use enerinfer_artifacts::ClockTables;
 use enerinfer_datasets::{
-    MeasurementTable, OperatingPoint, Platform, Row, Source, WeightFormat, Workload,
+    MeasurementTable, OperatingPoint, PLAUSIBLE, Platform, Row, Source, WeightFormat, Workload,
 };
 
 use crate::confidence::{median, relative_ci_percent, spread_percent};
@@ -60,8 +60,9 @@ pub fn measurement_table(
         }
         for (point, of) in cells {
             let median_of = |value: &dyn Fn(&Run) -> Option<f64>| {
-                // Power of some runs only is not power of the cell.
-                let values: Option<Vec<f64>> = of.kept.iter().map(value).collect();
+                // Power of some runs only is not power of the cell; nor is a sensor's zero.
+                let believed = |r| value(r).filter(|w| PLAUSIBLE.contains(w));
+                let values: Option<Vec<f64>> = of.kept.iter().map(believed).collect();
                 values.and_then(|v| median(&v))
             };
             let Some(throughput_tok_per_s) = median(&of.throughputs()) else { continue };

@@ -2,10 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::engine::EngineError;
+use enerinfer_datasets::PLAUSIBLE;
 
-/// Highest decode throughput that is believed, tokens/s: that of the measurement table.
-const MAX_TOK_PER_S: f64 = 1e6;
+use crate::engine::EngineError;
 
 /// An engine's own counters, for comparison with times taken from outside.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -72,7 +71,7 @@ impl StageTiming {
         let fault =
             |what, value: f64| Err(EngineError::Implausible { what, value: value.to_string() });
         let speed = self.decode_tok_per_s;
-        if !(speed > 0.0 && speed <= MAX_TOK_PER_S) {
+        if !PLAUSIBLE.contains(&speed) {
             return fault("decode throughput (tokens/s)", speed);
         }
         let stages = [
@@ -80,8 +79,11 @@ impl StageTiming {
             ("prefill time (s)", self.prefill_s),
             ("de-tokenisation time (s)", self.detokenization_s),
             ("time to first token (s)", self.told_ttft_s),
-            ("power (W)", self.told_power_w),
         ];
+        // What the table refuses would cost all other models their place in it.
+        if let Some(power) = self.told_power_w.filter(|w| !PLAUSIBLE.contains(w)) {
+            return fault("power (W)", power);
+        }
         let tokens = self.generation_s.iter().map(|t| ("token time (s)", Some(*t)));
         for (what, value) in stages.into_iter().chain(tokens) {
             if let Some(value) = value.filter(|v| !(v.is_finite() && *v >= 0.0)) {
@@ -112,10 +114,15 @@ mod tests {
 
     #[test]
     fn impossible_values_are_named() {
-        for bad in [0.0, -1.0, f64::NAN, f64::INFINITY, 1e7] {
+        for bad in [0.0, 1e-320, -1.0, f64::NAN, f64::INFINITY, 1e7] {
             let timing = StageTiming { decode_tok_per_s: bad, ..StageTiming::default() };
             let message = timing.check().unwrap_err().to_string();
             assert!(message.contains("decode throughput"), "{message}");
+        }
+        for bad in [0.0, -4.0, 1e7] {
+            let good = StageTiming::of_tokens(vec![0.1]);
+            let message = StageTiming { told_power_w: Some(bad), ..good }.check().unwrap_err();
+            assert!(message.to_string().contains("power"), "{message}");
         }
         assert!(StageTiming::of_tokens(vec![]).check().is_err());
         let good = StageTiming::of_tokens(vec![0.1]);

@@ -55,6 +55,7 @@ fn plan(models: u32, settings: Vec<Setting>) -> Plan {
             timeout: Duration::from_secs(60),
         },
         engine: "fake".to_owned(),
+        engine_identity: "fake".to_owned(),
         seed: 7,
     }
 }
@@ -343,6 +344,37 @@ fn journals_of_another_plan_or_with_damage_are_refused() {
     fs::write(bench.journal(), format!("{text}nonsense\n{text}")).unwrap();
     let error = Journal::open(&bench.journal(), &one.digest()).unwrap_err().to_string();
     assert!(error.contains("line 4: not understood"), "{error}");
+}
+
+#[test]
+fn a_file_that_is_no_journal_is_left_as_it_was() {
+    let bench = Bench::new();
+    let plan = plan(1, of_threads(&[1]));
+    for text in ["my notes", "line one\nline two", "{\"kind\":\"run\"}\nx", "GGUF\u{3}"] {
+        fs::write(bench.journal(), text).unwrap();
+        Journal::open(&bench.journal(), &plan.digest()).unwrap_err();
+        assert_eq!(fs::read_to_string(bench.journal()).unwrap(), text);
+    }
+    // A journal that a crash left after half a line of its head is begun again.
+    fs::write(bench.journal(), "{\"kind\":\"pl").unwrap();
+    Journal::open(&bench.journal(), &plan.digest()).unwrap();
+}
+
+#[test]
+fn a_journal_has_one_collection_at_a_time_and_one_engine() {
+    let bench = Bench::new();
+    let mut plan = plan(1, of_threads(&[1]));
+    let first = Journal::open(&bench.journal(), &plan.digest()).unwrap();
+    let error = Journal::open(&bench.journal(), &plan.digest()).unwrap_err().to_string();
+    assert!(error.contains("another collection"), "{error}");
+    drop(first);
+    Journal::open(&bench.journal(), &plan.digest()).unwrap();
+    let form = OutputForm::parse(&["llama-bench".to_owned()]).unwrap();
+    let engine = |template| CommandEngine::new("bench".into(), template, form.clone()).unwrap();
+    assert_ne!(engine("b {model}").identity(), engine("b {model} -ngl 99").identity());
+    plan.engine_identity = engine("b {model}").identity();
+    let error = Journal::open(&bench.journal(), &plan.digest()).unwrap_err().to_string();
+    assert!(error.contains("is of other models"), "{error}");
 }
 
 #[test]

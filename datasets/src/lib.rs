@@ -47,4 +47,5 @@ pub use shape_file::{
 };
 pub use table::{MeasurementTable, Model, Row, Source, Workload};
 pub use table_error::{TableError, Warning};
+pub use table_rules::PLAUSIBLE;
 pub use temperature_trace::{TemperatureTrace, TraceSecond};

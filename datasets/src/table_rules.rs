@@ -10,7 +10,7 @@ use crate::{Model, Platform, Row, Source};
 
 /// Bounds of a plausible single-stream decode throughput, tokens/s, and power, W. They only keep
 /// out values that are certainly wrong or would overflow what is computed from them.
-const PLAUSIBLE: std::ops::RangeInclusive<f64> = 1e-6..=1e6;
+pub const PLAUSIBLE: std::ops::RangeInclusive<f64> = 1e-6..=1e6;
 
 /// Longest name of a model, engine, power domain or source.
 const MAX_NAME_CHARS: usize = 200;

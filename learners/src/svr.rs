@@ -181,7 +181,9 @@ impl Svr {
 
 impl Regressor for Svr {
     fn predict(&self, x: &CodedMatrix, rows: &[u32]) -> Result<Vec<f64>, LearnError> {
-        let new = self.prepared.inputs(x, rows)?;
+        // smartcore takes a matrix of one row for a vector and panics: such a row goes in twice.
+        let twice: &[u32] = if let [row] = rows { &[*row, *row] } else { rows };
+        let new = self.prepared.inputs(x, twice)?;
         if rows.is_empty() {
             return Ok(Vec::new());
         }
@@ -189,7 +191,7 @@ impl Regressor for Svr {
         let svr = SVR::fit(&self.z, &self.t, &self.parameters)
             .map_err(|_| LearnError::Diverged("svr"))?;
         let predicted = svr.predict(&new).map_err(|_| LearnError::Diverged("svr"))?;
-        Ok(predicted.into_iter().map(|t| self.prepared.target(t)).collect())
+        Ok(predicted.into_iter().take(rows.len()).map(|t| self.prepared.target(t)).collect())
     }
 }
 

@@ -44,8 +44,17 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
             timeout: args.engine.timeout,
         },
         engine: engine.name().to_owned(),
+        engine_identity: engine.identity(),
         seed: args.runs.seed,
     };
+    let template = args.engine.engine_command.as_deref();
+    if template.is_some_and(|t| !t.contains("{threads}"))
+        && plan.settings.iter().any(|s| s.threads != plan.settings[0].threads)
+    {
+        return Err(Failure::input(
+            "--engine-command has no {threads}: every number of threads would be measured alike",
+        ));
+    }
     let repetitions = repetitions(&args.runs)?;
     let settle = if device.controls_clocks() { args.clocks.settle } else { Default::default() };
     for note in &device.notes {
