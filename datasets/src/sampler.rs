@@ -42,8 +42,23 @@ pub enum SampleError {
     /// The count is zero or too large.
     #[error("cannot sample {0} shapes; ask for 1 to {MAX_SAMPLE}")]
     Count(usize),
+    /// The range of sizes holds no shape.
+    #[error(
+        "no shape has {low} to {high} parameters; shapes vary dense models of the survey, which \
+         have {smallest} to {largest}: choose a range that holds several of them"
+    )]
+    NoneInRange {
+        /// Smallest total asked for.
+        low: u64,
+        /// Largest total asked for.
+        high: u64,
+        /// Total of the survey's smallest dense model.
+        smallest: u64,
+        /// Total of its largest.
+        largest: u64,
+    },
     /// No new shape was found.
-    #[error("found only {found} of {wanted} distinct shapes; ask for fewer")]
+    #[error("found only {found} of {wanted} distinct shapes; ask for fewer, or for a wider range")]
     Exhausted {
         /// Shapes found.
         found: usize,
@@ -76,7 +91,17 @@ pub fn sample_within(
     if count == 0 || count > MAX_SAMPLE {
         return Err(SampleError::Count(count));
     }
-    draw(&Pool::of_survey(total_params), count, seed)
+    let (low, high) = (*total_params.start(), *total_params.end());
+    draw(&Pool::of_survey(total_params), count, seed).map_err(|e| {
+        let survey = Pool::of_survey(0..=u64::MAX).shapes;
+        match (e, survey.first(), survey.last()) {
+            (SampleError::Exhausted { found: 0, .. }, Some(first), Some(last)) => {
+                let (smallest, largest) = (first.total_params(), last.total_params());
+                SampleError::NoneInRange { low, high, smallest, largest }
+            }
+            _ => e,
+        }
+    })
 }
 
 fn draw(pool: &Pool, count: usize, seed: u64) -> Result<Vec<Model>, SampleError> {
@@ -329,7 +354,7 @@ mod tests {
         let models = sample_within(range.clone(), 120, 1)?;
         assert!(models.iter().all(|m| range.contains(&m.shape.total_params())));
         assert!(models.iter().any(|m| m.shape.total_params() < *TOTAL_PARAMS.start()));
-        assert!(sample_within(1..=2, 1, 1).is_err());
+        assert!(matches!(sample_within(1..=2, 1, 1), Err(SampleError::NoneInRange { .. })));
         Ok(())
     }
 

@@ -11,7 +11,7 @@ use enerinfer_device::{DeviceError, SimulatedDevice};
 use toml_edit::{Array, DocumentMut, Item, TomlError, value};
 
 use crate::failure::Failure;
-use crate::output;
+use crate::output::{self, say};
 
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  measure calibrate --platform orin\n  \
@@ -52,7 +52,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     };
     let effort = if args.refine { Effort::Refine } else { Effort::Cold };
     let calibration = calibrate(platform, effort).map_err(failure)?;
-    eprintln!(
+    say!(
         "{platform}: {} free parameters, {} published values, cost {:.4} (platform file: {:.4})",
         calibration.free_parameters,
         calibration.published_values,
@@ -61,7 +61,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     );
     let file = fitted_file(&calibration)
         .map_err(|e| Failure::Failed(format!("platform file of {platform}: {e}")))?;
-    eprint!("{}", comparison(platform, &file).map_err(failure)?);
+    output::stderr(format_args!("{}", comparison(platform, &file).map_err(failure)?));
     match &args.out {
         Some(path) => output::table(Some(path), file.as_bytes()),
         None => {

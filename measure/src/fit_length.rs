@@ -6,8 +6,9 @@ use std::path::PathBuf;
 use enerinfer_telemetry::Error;
 use enerinfer_telemetry::runs::{GateOptions, Run, fit_length, gate, read_runs};
 
+use crate::distinct::Files;
 use crate::failure::Failure;
-use crate::output;
+use crate::output::{self, say};
 
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  measure fit-length runs.csv --out lengths.csv
@@ -31,6 +32,10 @@ type Group = (String, String, String);
 type Points = Vec<(f64, f64)>;
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    Files::default()
+        .read("RUNS", [args.runs.as_path()])
+        .write("--out", args.out.as_deref())
+        .check()?;
     let bytes = std::fs::read(&args.runs).map_err(|e| Error::io(&args.runs, e))?;
     let (runs, read) = read_runs(&bytes).map_err(|e| e.in_file(&args.runs))?;
     output::tally(&args.runs, &read, None)?;
@@ -56,7 +61,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
                     m.base_s, m.per_token_s, m.r2, m.points
                 ));
             } else {
-                eprintln!(
+                say!(
                     "not fitted: {model} at {accel}/{mem} MHz, {phase}: {} runs; three runs of \
                      more than one length are needed",
                     points.len()

@@ -14,8 +14,9 @@ use enerinfer_telemetry::{
     Error, TextTable, Zone, open_log, phase_records, read_prompts, records_csv,
 };
 
+use crate::distinct::Files;
 use crate::failure::Failure;
-use crate::output;
+use crate::output::{self, say};
 use crate::read::Source;
 
 #[derive(clap::Args)]
@@ -89,6 +90,12 @@ enum BoundaryArg {
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    Files::default()
+        .read("--prompts", args.prompts.as_deref())
+        .read("--log", args.log.as_deref())
+        .write("--out", args.out.as_deref())
+        .write("--report", args.report.as_deref())
+        .check()?;
     match (&args.corpus, &args.prompts, &args.log) {
         (Some(corpus), ..) => match (args.mode, &args.parquet) {
             (Mode::Hydra, None) => each_pair(corpus, &|config, info| {
@@ -116,9 +123,9 @@ fn as_hydra(args: &Args, prompts: &Path, log: &Path) -> Result<(), Failure> {
         .ok_or_else(|| Failure::input("--mode hydra needs --platform xavier, orin or thor"))?;
     let out = args.out.as_deref().ok_or_else(|| Failure::input("--mode hydra needs --out"))?;
     let report = unify_file(HydraPlatform::parse(platform)?, prompts, log, out)?;
-    eprintln!("wrote {}: {} rows, {} columns", out.display(), report.rows, report.columns);
+    say!("wrote {}: {} rows, {} columns", out.display(), report.rows, report.columns);
     if report.rows_without_samples > 0 {
-        eprintln!(
+        say!(
             "warning: {} rows have no sample in their prompt: is the log in New York time?",
             report.rows_without_samples
         );
@@ -133,7 +140,7 @@ fn right(args: &Args, prompts: &Path, log: &Path) -> Result<(), Failure> {
         Some(name) => Zone::parse(name)?,
         None => {
             let fit = infer_zone(&records, args.source.open(log)?.as_mut())?;
-            eprintln!(
+            say!(
                 "zone of the log: {} (inferred; it covers {:.1} % of the prompts' time)",
                 fit.zone.name(),
                 100.0 * fit.covered
@@ -144,7 +151,7 @@ fn right(args: &Args, prompts: &Path, log: &Path) -> Result<(), Failure> {
     let options = options(args, zone);
     let fused = fuse(records, args.source.open(log)?.as_mut(), &options)?;
     output::tally(log, &fused.tally, args.report.as_deref())?;
-    eprintln!("{} samples in prompts, {} outside", fused.samples_used, fused.samples_outside);
+    say!("{} samples in prompts, {} outside", fused.samples_used, fused.samples_outside);
     output::table(args.out.as_deref(), &records_csv(&phase_records(&fused, &options))?)
 }
 
@@ -217,11 +224,11 @@ fn each_pair(
             Ok(n) => prompts += n,
             Err(e) => {
                 failed += 1;
-                eprintln!("{config}: {e}");
+                say!("{config}: {e}");
             }
         }
     }
-    eprintln!("fused {} of {} files, {prompts} prompts", files.len() - failed, files.len());
+    say!("fused {} of {} files, {prompts} prompts", files.len() - failed, files.len());
     if failed > 0 {
         return Err(Failure::Failed(format!("{failed} files could not be fused")));
     }

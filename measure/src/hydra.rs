@@ -17,7 +17,7 @@ use enerinfer_telemetry::hydra::tables::tables;
 use enerinfer_telemetry::hydra::{HydraPlatform, figure_svg};
 
 use crate::failure::Failure;
-use crate::output;
+use crate::output::{self, say};
 
 #[derive(Subcommand)]
 #[command(after_help = "Example:\n  measure hydra tables corpus/ --out tables/")]
@@ -94,7 +94,7 @@ pub(crate) fn run(verb: &Verb) -> Result<(), Failure> {
                 write_atomic(&out.join(format!("{}.csv", t.name)), t.to_csv().as_bytes())?;
                 write_atomic(&out.join(format!("{}.md", t.name)), t.to_markdown().as_bytes())?;
             }
-            eprintln!("wrote {}", out.display());
+            say!("wrote {}", out.display());
             Ok(())
         }
         Verb::Quality { results } => {
@@ -110,7 +110,7 @@ pub(crate) fn run(verb: &Verb) -> Result<(), Failure> {
             for f in figures {
                 write_atomic(&out.join(format!("{}.svg", f.name)), figure_svg(&f).as_bytes())?;
             }
-            eprintln!("wrote {}", out.display());
+            say!("wrote {}", out.display());
             Ok(())
         }
         Verb::Generate { corpus, prompts, interval_ms, time_scale, files, seed } => {
@@ -125,7 +125,7 @@ pub(crate) fn run(verb: &Verb) -> Result<(), Failure> {
                 seed: *seed,
             };
             let g = generate(corpus, &spec)?;
-            eprintln!(
+            say!(
                 "wrote {} files with {} records; logs of {} lines, {:.1} MB",
                 g.files,
                 g.records,
@@ -179,7 +179,7 @@ pub(crate) fn run(verb: &Verb) -> Result<(), Failure> {
                 }
             }
             for (config, doubt) in doubts(&corpus) {
-                eprintln!("doubt: {config}: {doubt}");
+                say!("doubt: {config}: {doubt}");
             }
             report(&text, &checks)
         }

@@ -10,8 +10,9 @@ use enerinfer_telemetry::runs::{
 };
 use enerinfer_telemetry::{Error, Tally};
 
+use crate::distinct::Files;
 use crate::failure::Failure;
-use crate::output;
+use crate::output::{self, say};
 
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
@@ -65,6 +66,12 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    Files::default()
+        .read("RESULTS", args.results.iter().map(PathBuf::as_path))
+        .read("--shapes", args.shapes.as_deref())
+        .write("--out", args.out.as_deref())
+        .write("--report", args.report.as_deref())
+        .check()?;
     let format = WeightFormat::parse(&args.format).ok_or_else(|| {
         let known: Vec<&str> = WeightFormat::ALL.iter().map(|f| f.name()).collect();
         Failure::input(format!(
@@ -102,7 +109,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         how: args.how.clone(),
     };
     let table = measurement_table(&gated, &spec, &shape)?;
-    eprintln!("{} models at {} operating points", table.models.len(), table.platform.clocks.len());
+    say!("{} models at {} operating points", table.models.len(), table.platform.clocks.len());
     output::table(args.out.as_deref(), table.to_csv().as_bytes())
 }
 

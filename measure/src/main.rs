@@ -2,6 +2,7 @@
 
 mod calibrate;
 mod collect;
+mod distinct;
 mod failure;
 mod fit_length;
 mod fuse;
@@ -16,6 +17,8 @@ mod synthesize;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+
+use output::say;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -80,7 +83,7 @@ fn main() -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(f) => {
-            eprintln!("measure: {f}");
+            say!("measure: {f}");
             f.exit_code()
         }
     }

@@ -6,8 +6,9 @@ use clap::ValueEnum;
 use enerinfer_telemetry::csv_samples::{ColumnMap, CsvOptions};
 use enerinfer_telemetry::{Clock, LogFormat, Row, SampleReader, Zone, open_log, samples_csv};
 
+use crate::distinct::Files;
 use crate::failure::Failure;
-use crate::output;
+use crate::output::{self, say};
 
 #[derive(clap::Args)]
 #[command(after_help = "Example:\n  measure read power.csv \
@@ -67,6 +68,11 @@ impl Source {
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+    Files::default()
+        .read("LOG", [args.log.as_path()])
+        .write("--out", args.out.as_deref())
+        .write("--report", args.report.as_deref())
+        .check()?;
     let mut reader = args.source.open(&args.log)?;
     let mut clock = args.tz.as_deref().map(Zone::parse).transpose()?.map(Clock::new);
     // Channels appear as the log goes on, and a header stands first: two passes, no buffering.
@@ -79,7 +85,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         Some(out) => {
             let file = samples_csv::to_file(out, &channels, again.as_mut(), clock.as_mut());
             file?;
-            eprintln!("wrote {}", out.display());
+            say!("wrote {}", out.display());
         }
         None => {
             let stdout = std::io::stdout().lock();

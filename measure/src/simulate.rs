@@ -6,7 +6,7 @@ use enerinfer_datasets::{Model, WeightFormat, sampler, survey};
 use enerinfer_device::{Noise, SimulatedDevice, names};
 
 use crate::failure::Failure;
-use crate::output;
+use crate::output::{self, say};
 
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  measure simulate --platform orin --out measurements.csv\n  \
@@ -55,7 +55,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let all = models.len();
     let models: Vec<Model> = models.into_iter().filter(|m| device.fits(&m.shape)).collect();
     if models.len() < all {
-        eprintln!(
+        say!(
             "{} of {all} models do not fit the device's memory and are left out",
             all - models.len()
         );

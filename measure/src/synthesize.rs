@@ -1,5 +1,7 @@
 //! `measure synthesize`: untrained models of sampled shapes, as files that engines load.
 
+mod walk;
+
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -10,13 +12,16 @@ use enerinfer_datasets::synthesize::{
 use enerinfer_datasets::{Model, WeightFormat, sampler};
 use enerinfer_device::{SimulatedDevice, names};
 
+use walk::Walk;
+
+use crate::collect::param_count;
 use crate::failure::Failure;
-use crate::output;
+use crate::output::{self, say};
 
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   measure synthesize --platform orin --count 300 --out models/
-  measure synthesize --platform host_cpu --format q4_0,q8_0 --min-params 30e6 --max-params 1e9 \
+  measure synthesize --platform host_cpu --format q4_0,q8_0 --min-params 30M --max-params 1B \
 --count 120 --out models/
   measure synthesize --platform host_cpu --format q4_0 --out models/ \
 --one-at-a-time 'llama-bench -m \"$1\" -o jsonl >> runs.jsonl'
@@ -24,7 +29,7 @@ use crate::output;
 models.csv in the folder lists the files with their shapes. A repeated command goes on where it was \
 stopped.")]
 pub(crate) struct Args {
-    /// Platform that the models are for: a built-in device, which gives the default format and \
+    /// Platform that the models are for: a built-in device, which gives the default format and
     /// leaves out what does not fit its memory, or any other name
     #[arg(long, value_name = "NAME")]
     platform: String,
@@ -40,17 +45,17 @@ pub(crate) struct Args {
     /// Write the layout of Hugging Face (config.json, model.safetensors, F16) instead of GGUF
     #[arg(long, conflicts_with = "format")]
     hf: bool,
-    /// Smallest total of parameters
-    #[arg(long, value_name = "N", default_value_t = *sampler::TOTAL_PARAMS.start() as f64)]
-    min_params: f64,
-    /// Largest total of parameters
-    #[arg(long, value_name = "N", default_value_t = *sampler::TOTAL_PARAMS.end() as f64)]
-    max_params: f64,
+    /// Smallest total of parameters, e.g. 70M
+    #[arg(long, value_name = "N", default_value_t = *sampler::TOTAL_PARAMS.start(), value_parser = param_count)]
+    min_params: u64,
+    /// Largest total of parameters, e.g. 1.5B
+    #[arg(long, value_name = "N", default_value_t = *sampler::TOTAL_PARAMS.end(), value_parser = param_count)]
+    max_params: u64,
     /// Seed of shapes and weights
     #[arg(long, default_value_t = 1)]
     seed: u64,
     /// For small disks: after each file run this command in a shell, with the path as $1, then
-    /// remove the file and write the next
+    /// remove the file and write the next. Files that were there before are used, and stay
     #[arg(long, value_name = "COMMAND")]
     one_at_a_time: Option<String>,
 }
@@ -155,14 +160,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
 
 /// The models, and the formats that each has a file of.
 fn chosen(args: &Args) -> Result<(Vec<Model>, Vec<WeightFormat>), Failure> {
-    let bound = |name: &str, v: f64| {
-        // Above 2^53 a total is no whole f64, and no model is as large.
-        if v.fract() == 0.0 && (1.0..=9e15).contains(&v) {
-            return Ok(v as u64);
-        }
-        Err(Failure::input(format!("--{name} {v} is not a whole number of parameters")))
-    };
-    let range = bound("min-params", args.min_params)?..=bound("max-params", args.max_params)?;
+    let range = args.min_params..=args.max_params;
     if range.is_empty() {
         return Err(Failure::input("--min-params is above --max-params"));
     }
@@ -214,7 +212,10 @@ fn claim(folder: &Path, manifest: &Manifest) -> Result<(), Failure> {
             "{}: lists other models; repeat the command that wrote it, or choose another folder",
             path.display()
         ))),
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => Ok(manifest.write(folder)?),
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
+            Walk::forget(folder)?;
+            Ok(manifest.write(folder)?)
+        }
         Err(e) => Err(Failure::Failed(format!("{}: {e}", path.display()))),
     }
 }
@@ -229,9 +230,9 @@ fn all(folder: &Path, missing: &[&Layout], count: usize) -> Result<(), Failure> 
     }
     let there = count - missing.len();
     if there > 0 {
-        eprintln!("{there} files were there");
+        say!("{there} files were there");
     }
-    eprintln!(
+    say!(
         "wrote {} files, {:.2} GB{}; {} lists all",
         missing.len(),
         gigabytes(bytes),
@@ -269,20 +270,35 @@ fn require_space(folder: &Path, files: &[&Layout]) -> Result<(), Failure> {
     )))
 }
 
-/// Writes each file, has `command` use it, and removes it.
+/// Writes each file, has `command` use it, and removes it. What was there before stays, and what an
+/// earlier call finished is left out.
 fn each(args: &Args, files: &[Layout], command: &str) -> Result<(), Failure> {
+    let mut walk = Walk::read(&args.out)?;
+    let done = files.iter().filter(|f| walk.is_done(&f.name())).count();
+    if done > 0 {
+        say!(
+            "{done} of {} files were done before; remove {} to begin anew",
+            files.len(),
+            walk.path().display()
+        );
+    }
     for (n, file) in files.iter().enumerate() {
-        let path = args.out.join(file.name());
+        let name = file.name();
+        let path = args.out.join(&name);
+        if walk.is_done(&name) {
+            // Stopped between the two.
+            if walk.has_begun(&name) && path.exists() {
+                file.remove(&path)?;
+            }
+            continue;
+        }
+        if !path.exists() {
+            walk.begin(&name)?;
+        }
         if !file.is_written(&path) {
             file.write(&path)?;
         }
-        eprintln!(
-            "{}/{} {} ({:.2} GB)",
-            n + 1,
-            files.len(),
-            path.display(),
-            gigabytes(file.bytes())
-        );
+        say!("{}/{} {} ({:.2} GB)", n + 1, files.len(), path.display(), gigabytes(file.bytes()));
         let status = std::process::Command::new("sh")
             .args(["-c", command, "sh"])
             .arg(&path)
@@ -294,7 +310,10 @@ fn each(args: &Args, files: &[Layout], command: &str) -> Result<(), Failure> {
                 path.display()
             )));
         }
-        file.remove(&path)?;
+        walk.finish(&name)?;
+        if walk.has_begun(&name) {
+            file.remove(&path)?;
+        }
     }
     Ok(())
 }
@@ -326,7 +345,7 @@ impl Progress {
         }
         self.said = Instant::now();
         let rate = self.done_bytes as f64 / self.start.elapsed().as_secs_f64();
-        eprintln!(
+        say!(
             "{}/{} files, {:.2} of {:.2} GB{}, {:.0} s left",
             self.done_files,
             self.files,

@@ -312,6 +312,7 @@ fn untrained_models_are_written_listed_and_read_back() {
     assert_eq!(lengths, manifest.entries.iter().map(|e| e.bytes).collect::<Vec<_>>());
     assert!(manifest.entries.iter().all(|e| !single.join(&e.file).exists()));
     // A command that fails ends the walk and keeps its file.
+    let single = target.path().join("failing");
     let failed = run(&single, &["--format", "q4_0", "--one-at-a-time", "false"]);
     assert_eq!(failed.status.code(), Some(1));
     assert!(single.join(&manifest.entries[0].file).exists());
@@ -369,4 +370,140 @@ fn calibration_needs_one_thing_to_do_and_a_platform_it_knows() {
         let message = fails(2, &[&["calibrate"], args].concat());
         assert!(message.contains(part), "{args:?}: {message}");
     }
+}
+
+#[test]
+fn a_walk_goes_on_where_it_was_stopped_and_keeps_what_was_there() {
+    let target = tempfile::tempdir().unwrap();
+    let models = target.path().join("models");
+    let walk = |out: &Path, rest: &[&str]| {
+        let all = ["synthesize", "--platform", "host_cpu", "--format", "q4_0", "--count", "2"];
+        let sizes = ["--min-params", "30M", "--max-params", "0.09B", "--out", text(out)];
+        measure(&[&all[..], &sizes, rest].concat())
+    };
+    // The second file fails at first: the first is seen once.
+    let seen = target.path().join("seen");
+    let command = format!("basename \"$1\" >> '{0}'; test $(wc -l < '{0}') != 2", text(&seen));
+    let at_a_time = ["--one-at-a-time", &command];
+    assert_eq!(walk(&models, &at_a_time).status.code(), Some(1));
+    let files: Vec<String> =
+        Manifest::read(&models).unwrap().entries.iter().map(|e| e.file.clone()).collect();
+    assert!(!models.join(&files[0]).exists() && models.join(&files[1]).exists());
+    assert!(walk(&models, &at_a_time).status.success());
+    assert!(walk(&models, &at_a_time).status.success());
+    let lines = std::fs::read_to_string(&seen).unwrap();
+    assert_eq!(lines.lines().collect::<Vec<_>>(), [&files[0], &files[1], &files[1]]);
+    assert!(files.iter().all(|f| !models.join(f).exists()));
+    // A new manifest has nothing done.
+    std::fs::remove_file(models.join(Manifest::FILE)).unwrap();
+    assert!(walk(&models, &at_a_time).status.success());
+    assert_eq!(std::fs::read_to_string(&seen).unwrap().lines().count(), 5);
+
+    let kept = target.path().join("kept");
+    assert!(walk(&kept, &[]).status.success());
+    assert!(walk(&kept, &["--one-at-a-time", "true"]).status.success());
+    assert!(files.iter().all(|f| kept.join(f).exists()));
+}
+
+#[test]
+fn a_range_without_shapes_is_said_to_have_none() {
+    let target = tempfile::tempdir().unwrap();
+    let all = ["synthesize", "--platform", "p", "--format", "q8_0", "--count", "1", "--out"];
+    let run = |low: &str, high: &str| {
+        let sizes = [text(target.path()), "--min-params", low, "--max-params", high];
+        fails(2, &[&all[..], &sizes].concat())
+    };
+    for (low, high) in [("30e6", "60e6"), ("1M", "2M"), ("100B", "1000B")] {
+        let said = run(low, high);
+        assert!(said.contains("no shape has") && said.contains("survey"), "{said}");
+        assert!(!said.contains("ask for fewer"), "{said}");
+    }
+    assert!(run("many", "1B").contains("30M, 1.5B or 30e6"));
+    assert!(run("1B", "30M").contains("above --max-params"));
+}
+
+#[test]
+fn help_is_free_of_the_source_codes_line_breaks() {
+    for verb in ["read", "fuse", "import", "fit-length", "simulate", "calibrate", "synthesize"] {
+        assert!(!ok(&[verb, "--help"]).contains("\\ "), "{verb}");
+    }
+}
+
+/// Every pair of an output with an input or another output, under any name of the file.
+#[test]
+fn no_output_replaces_an_input_or_another_output() {
+    let target = tempfile::tempdir().unwrap();
+    let file = |name: &str| target.path().join(name).to_str().unwrap().to_owned();
+    let (input, new) = (file("input"), file("new.csv"));
+    let other = file("other.csv");
+    std::fs::write(&input, "mine").unwrap();
+    std::fs::write(&other, "mine").unwrap();
+    std::fs::create_dir(target.path().join("folder")).unwrap();
+    #[cfg(unix)]
+    std::os::unix::fs::symlink(&input, target.path().join("link")).unwrap();
+    #[cfg(unix)]
+    std::os::unix::fs::symlink(target.path(), target.path().join("here")).unwrap();
+    let import = ["import", &other, "--platform", "p", "--format", "f16", "--shapes"];
+    let verbs: [(&str, &[&str], bool); 6] = [
+        ("LOG", &["read", &input, "--tz", "UTC"], true),
+        ("--prompts", &["fuse", "--log", &other, "--prompts", &input], true),
+        ("--log", &["fuse", "--prompts", &other, "--log", &input], true),
+        ("RESULTS", &["import", &input, "--platform", "p", "--format", "f16"], true),
+        ("--shapes", &[&import[..], &[&input]].concat(), true),
+        ("RUNS", &["fit-length", &input], false),
+    ];
+    let mut names = vec![input.clone(), file("folder/../input")];
+    if cfg!(unix) {
+        names.extend([file("link"), file("here/input")]);
+    }
+    for (option, verb, reports) in &verbs {
+        let outputs: &[&str] = if *reports { &["--out", "--report"] } else { &["--out"] };
+        for output in outputs {
+            for name in &names {
+                let said = fails(2, &[verb, &[*output, name][..]].concat());
+                assert!(said.contains(output) && said.contains(option), "{verb:?}: {said}");
+            }
+        }
+        let same = if cfg!(unix) { file("here/new.csv") } else { file("folder/../new.csv") };
+        if *reports {
+            let said = fails(2, &[verb, &["--out", &new, "--report", &same][..]].concat());
+            assert!(said.contains("--out") && said.contains("--report"), "{said}");
+        }
+    }
+    assert_eq!(std::fs::read(&input).unwrap(), b"mine");
+    assert!(!Path::new(&new).exists());
+}
+
+/// A pipe whose reader has gone ends no command with a panic, be it stdout or stderr.
+#[cfg(unix)]
+#[test]
+fn closed_pipes_are_no_panic() {
+    let log = data("cases/tegrastats/tx2_jp4.log");
+    for args in [
+        &["read", text(&log), "--tz", "UTC"][..],
+        &["read", "no-such-file"],
+        &["import", text(&log), "--platform", "p", "--format", "q4_0"],
+        &["simulate", "--platform", "orin", "--models", "5"],
+    ] {
+        let expected = measure(args).status.code();
+        let closed = || std::io::pipe().unwrap().1;
+        let mut command = Command::new(env!("CARGO_BIN_EXE_measure"));
+        let status = command.args(args).stdout(closed()).stderr(closed()).status().unwrap();
+        assert_eq!(status.code(), expected, "{args:?}");
+    }
+}
+
+#[test]
+fn prompts_that_overlap_are_named_as_the_cause() {
+    let folder = data("hydra/orin/results_llamacpp_orin");
+    let (info, log) =
+        (folder.join("INFO_Qwen2.5-1.5B_Q4_K_M_.csv"), folder.join("TGS_Qwen2.5-1.5B_Q4_K_M_.csv"));
+    let target = tempfile::tempdir().unwrap();
+    let twice = target.path().join("INFO.csv");
+    let good = std::fs::read_to_string(&info).unwrap();
+    let (_, rows) = good.split_once('\n').unwrap();
+    std::fs::write(&twice, format!("{}\n{}", good.trim_end(), rows)).unwrap();
+    let pair = ["fuse", "--prompts", text(&twice), "--log", text(&log), "--tz", "-04:00"];
+    let said = fails(2, &pair);
+    assert!(said.contains("overlap in time") && !said.contains("zone"), "{said}");
 }

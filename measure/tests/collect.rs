@@ -199,3 +199,51 @@ fn an_external_meter_is_merged_by_time() {
     let row = table.lines().nth(1).unwrap();
     assert!(row.contains(",script,board,64,80,1,1,5,4.5,,2,measured:collect"), "{row}");
 }
+
+#[test]
+fn no_output_replaces_a_model_the_meters_log_or_another_output() {
+    let bench = Bench::new(SPEED);
+    let models = bench.path("models");
+    let path = |p: &Path| p.to_str().unwrap().to_owned();
+    let synthesize = ["synthesize", "--platform", "p", "--format", "q4_0", "--count", "1"];
+    let made = Command::new(env!("CARGO_BIN_EXE_measure"))
+        .args(synthesize)
+        .args(["--min-params", "30M", "--max-params", "90M", "--out", &path(&models)])
+        .output()
+        .unwrap();
+    assert!(made.status.success(), "{}", stderr(&made));
+    let model = fs::read_dir(&models)
+        .unwrap()
+        .map(|e| e.unwrap().path())
+        .find(|p| p.extension().is_some_and(|e| e == "gguf"))
+        .unwrap();
+    let before = fs::read(&model).unwrap();
+    let meter = bench.path("meter.csv");
+    fs::write(&meter, "time,power\n1,2\n2,2\n").unwrap();
+    let (model_path, meter_path) = (path(&model), path(&meter));
+    let (same, clocks) = (path(&bench.path("same")), path(&bench.path("same.clocks")));
+    let with_meter = ["--meter", &meter_path, "--meter-columns", "time=time:s,board=power:W"];
+    for (options, out, more) in [
+        (["--out", "--journal"], &same, &["--journal", &same][..]),
+        (["--out", "--spread"], &same, &["--spread", &same]),
+        (["--out", "--journal (clocks)"], &clocks, &["--journal", &same]),
+        (["--out", "--models"], &model_path, &[]),
+        (["--spread", "--models"], &same, &["--spread", &model_path]),
+        (["--journal", "--models"], &same, &["--journal", &model_path]),
+        (["--out", "--meter"], &meter_path, &with_meter),
+    ] {
+        let engine = format!("sh {} {{model}}", bench.path("engine.sh").display());
+        let output = Command::new(env!("CARGO_BIN_EXE_measure"))
+            .args(["collect", "--platform", "toy", "--engine-command", &engine])
+            .args(["--pattern", r"(?<tok_per_s>\S+) tok/s", "--models", &path(&models)])
+            .args(["--root", &path(&bench.path("root")), "--out", out])
+            .args(more)
+            .output()
+            .unwrap();
+        let said = stderr(&output);
+        assert_eq!(output.status.code(), Some(2), "{options:?}: {said}");
+        assert!(options.iter().all(|o| said.contains(o)), "{options:?}: {said}");
+    }
+    assert!(before == fs::read(&model).unwrap());
+    assert!(!bench.path("same").exists());
+}

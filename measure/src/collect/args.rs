@@ -241,16 +241,25 @@ fn prompt(text: &str) -> Result<u32, String> {
     }
 }
 
-fn params(text: &str) -> Result<RangeInclusive<u64>, String> {
-    let one = |text: &str| -> Option<u64> {
-        let (digits, unit) = match text.trim().to_ascii_uppercase() {
-            t if t.ends_with('B') => (t[..t.len() - 1].to_owned(), 1e9),
-            t if t.ends_with('M') => (t[..t.len() - 1].to_owned(), 1e6),
-            t => (t, 1.0),
-        };
-        let value = digits.parse::<f64>().ok()? * unit;
-        (1e6..=1e12).contains(&value).then_some(value as u64)
+/// A number of parameters such as 30M, 1.5B or 30e6.
+pub(crate) fn param_count(text: &str) -> Result<u64, String> {
+    let (digits, unit) = match text.trim().to_ascii_uppercase() {
+        t if t.ends_with('B') => (t[..t.len() - 1].to_owned(), 1e9),
+        t if t.ends_with('M') => (t[..t.len() - 1].to_owned(), 1e6),
+        t => (t, 1.0),
     };
+    let value = digits.parse::<f64>().map_or(f64::NAN, |n| n * unit);
+    // 0.07 B is a whole number, but for the rounding of the product. Above 2^53 a total is no whole
+    // f64, and no model is as large.
+    if (value - value.round()).abs() < 1e-3 && (1.0..=9e15).contains(&value) {
+        return Ok(value.round() as u64);
+    }
+    Err("a whole number of parameters such as 30M, 1.5B or 30e6 is needed".to_owned())
+}
+
+fn params(text: &str) -> Result<RangeInclusive<u64>, String> {
+    let known = 1_000_000..=1_000_000_000_000;
+    let one = |text: &str| param_count(text).ok().filter(|n| known.contains(n));
     let (low, high) = text.split_once("..").unwrap_or((text, text));
     match (one(low), one(high)) {
         (Some(low), Some(high)) if low <= high => Ok(low..=high),
@@ -265,6 +274,12 @@ mod tests {
     #[test]
     fn numbers_with_units_are_read() {
         assert_eq!(params("30M..1B"), Ok(30_000_000..=1_000_000_000));
+        for (text, count) in [("30M", 30_000_000), ("0.07b", 70_000_000), ("30e6", 30_000_000)] {
+            assert_eq!(param_count(text), Ok(count));
+        }
+        for bad in ["", "M", "1.5", "0", "-3M", "nan", "infB", "1e300"] {
+            assert!(param_count(bad).is_err(), "{bad}");
+        }
         assert_eq!(duration("270s"), Ok(Duration::from_secs(270)));
         assert_eq!(duration("500ms"), Ok(Duration::from_millis(500)));
         assert_eq!(mhz("665.6"), Ok(665_600));

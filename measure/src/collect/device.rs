@@ -78,7 +78,7 @@ impl Device {
         journal: &Path,
     ) -> Result<Clocks, Failure> {
         let Some((accel, mem)) = self.domains.take() else { return Ok(Clocks::left_alone()) };
-        let path = PathBuf::from(format!("{}.clocks", journal.display()));
+        let path = clocks_journal(journal);
         let failed = |e: &dyn std::fmt::Display| Failure::Failed(e.to_string());
         let journal = Journal::try_open(&path).map_err(|e| failed(&e))?.ok_or_else(|| {
             Failure::input(format!("{}: another collection runs with it", path.display()))
@@ -175,4 +175,9 @@ pub(super) fn sensors(args: &PowerArgs, files: &dyn Files) -> Result<Sensors, Fa
         total: pick(&args.power)?,
         accel: pick(&args.accel_power)?,
     })
+}
+
+/// Where the clocks that are to be given back are kept, beside the collection's journal.
+pub(super) fn clocks_journal(journal: &Path) -> PathBuf {
+    PathBuf::from(format!("{}.clocks", journal.display()))
 }

@@ -15,20 +15,21 @@ use enerinfer_collect::{
     in_folder, measurement_table, spread_csv,
 };
 use enerinfer_datasets::synthesize::{GgufOptions, Vocabulary};
-use enerinfer_datasets::{sampler, size_sampler};
-use enerinfer_linux::files::{Files, System};
+use enerinfer_datasets::{WeightFormat, sampler, size_sampler};
+use enerinfer_linux::files::{Files as SystemFiles, System};
 
-pub(crate) use args::Args;
+pub(crate) use args::{Args, param_count};
 use args::{EngineArgs, EngineKind, ModelArgs, RunArgs};
 use device::Device;
 use meter::Meter;
 use show::Show;
 
+use crate::distinct::Files;
 use crate::failure::Failure;
-use crate::output;
+use crate::output::{self, say};
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
-    let files: Arc<dyn Files> = Arc::new(System::below(&args.root));
+    let files: Arc<dyn SystemFiles> = Arc::new(System::below(&args.root));
     let mut device = Device::find(&args.clocks, &files)?;
     let sensors = device::sensors(&args.power, &*files)?;
     let meter = Meter::read(&args.power)?;
@@ -55,20 +56,21 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
             "--engine-command has no {threads}: every number of threads would be measured alike",
         ));
     }
-    let repetitions = repetitions(&args.runs)?;
-    let settle = if device.controls_clocks() { args.clocks.settle } else { Default::default() };
-    for note in &device.notes {
-        eprintln!("{note}");
-    }
-    eprintln!("{}", show::cost(&plan, &estimate(&plan, repetitions.least, settle)));
-    if args.dry_run {
-        return Ok(());
-    }
-
     let journal_path = match &args.journal {
         Some(path) => path.clone(),
         None => PathBuf::from(format!("{}.journal", args.out.display())),
     };
+    keep_files(args, &plan, &journal_path)?;
+    let repetitions = repetitions(&args.runs)?;
+    let settle = if device.controls_clocks() { args.clocks.settle } else { Default::default() };
+    for note in &device.notes {
+        say!("{note}");
+    }
+    say!("{}", show::cost(&plan, &estimate(&plan, repetitions.least, settle)));
+    if args.dry_run {
+        return Ok(());
+    }
+
     let (mut journal, entries) = Journal::open(&journal_path, &plan.digest()).map_err(failure)?;
     let mut clocks = device.clocks(&args.clocks, &*files, &journal_path)?;
     let watch = Watch::new(Arc::clone(&files), sensors, args.power.sample_every);
@@ -96,6 +98,37 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     .map_err(failure)?;
     drop(show);
     write(args, &plan, &outcome, meter.as_ref())
+}
+
+/// Refuses outputs that would overwrite a model, the meter's log or one another.
+fn keep_files(args: &Args, plan: &Plan, journal: &Path) -> Result<(), Failure> {
+    let mut models = Vec::new();
+    if let Some(folder) = &args.models.models {
+        let entries = std::fs::read_dir(folder)
+            .map_err(|e| Failure::Failed(format!("{}: {e}", folder.display())))?;
+        let is_model = |p: &PathBuf| p.extension().is_some_and(|e| e.eq_ignore_ascii_case("gguf"));
+        models.extend(entries.flatten().map(|entry| entry.path()).filter(is_model));
+    }
+    let clocks = device::clocks_journal(journal);
+    let tables: Vec<PathBuf> = tables(args, plan).into_iter().map(|(_, path)| path).collect();
+    Files::default()
+        .read("--models", models.iter().map(PathBuf::as_path))
+        .read("--meter", args.power.meter.as_deref())
+        .write("--out", tables.iter().map(PathBuf::as_path))
+        .write("--spread", args.spread.as_deref())
+        .write("--journal", [journal])
+        .write("--journal (clocks)", [clocks.as_path()])
+        .check()
+}
+
+/// The table of each weight format.
+fn tables(args: &Args, plan: &Plan) -> Vec<(WeightFormat, PathBuf)> {
+    let all = formats(plan);
+    let path = |format: WeightFormat| match all.len() {
+        1 => args.out.clone(),
+        _ => with_format(&args.out, format.name()),
+    };
+    all.iter().map(|&format| (format, path(format))).collect()
 }
 
 fn failure(e: CollectError) -> Failure {
@@ -159,7 +192,7 @@ fn models(args: &ModelArgs) -> Result<Vec<Candidate>, Failure> {
         let (found, left_out) =
             in_folder(folder).map_err(|e| Failure::Failed(format!("{}: {e}", folder.display())))?;
         for l in &left_out {
-            eprintln!("{}: left out: {}", l.path.display(), l.reason);
+            say!("{}: left out: {}", l.path.display(), l.reason);
         }
         if found.is_empty() {
             let reason = "no GGUF file that can be measured";
@@ -179,7 +212,7 @@ fn models(args: &ModelArgs) -> Result<Vec<Candidate>, Failure> {
             for model in &shapes {
                 match Candidate::synthetic(model.clone(), format, options) {
                     Ok(candidate) => out.push(candidate),
-                    Err(e) => eprintln!("left out: {e}"),
+                    Err(e) => say!("left out: {e}"),
                 }
             }
         }
@@ -236,20 +269,15 @@ fn write(
         }
         None => run.sampled.power_w.or(run.engine.timing.told_power_w),
     };
-    let all = formats(plan);
     let mut written = 0;
-    for &format in &all {
+    for (format, path) in tables(args, plan) {
         let least = args.runs.repetitions;
         let table = measurement_table(plan, results, format, least, &labels, &power_of);
         let Some(table) = table.map_err(failure)? else { continue };
-        let path = match all.len() {
-            1 => args.out.clone(),
-            _ => with_format(&args.out, format.name()),
-        };
         output::table(Some(&path), table.to_csv().as_bytes())?;
         written += table.models.len();
     }
-    eprint!("{}", show::summary(plan, outcome, written));
+    output::stderr(format_args!("{}", show::summary(plan, outcome, written)));
     if outcome.complete && written == 0 {
         return Err(Failure::Failed("no model could be measured at every operating point".into()));
     }

@@ -1,5 +1,6 @@
 //! What the user sees of a collection: cost, progress, summary; always on stderr.
 
+use crate::output::say;
 use std::fmt::Write as _;
 use std::io::IsTerminal as _;
 use std::time::{Duration, Instant};
@@ -45,7 +46,7 @@ impl Show {
             }
             None if self.last_line.is_none_or(|at| at.elapsed() >= LINE_EVERY) => {
                 self.last_line = Some(Instant::now());
-                eprintln!("{}/{} runs, about {left} left; {what}", step.done, step.total);
+                say!("{}/{} runs, about {left} left; {what}", step.done, step.total);
             }
             None => {}
         }

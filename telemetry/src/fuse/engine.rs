@@ -243,7 +243,8 @@ pub struct Fused {
 /// Fuses timing records with a log.
 ///
 /// # Errors
-/// When no sample falls into any prompt: the zone is wrong or the log is another run's.
+/// When no sample falls into any prompt: the zone is wrong, the log is another run's, or each prompt
+/// overlaps another.
 pub fn fuse(
     prompts: Vec<Prompt>,
     log: &mut dyn SampleReader,
@@ -280,6 +281,12 @@ pub fn fuse(
     tally.warnings.append(&mut engine.warnings);
     let timed = engine.used + engine.outside;
     if engine.used == 0 && timed > 0 && !engine.prompts.is_empty() {
+        if engine.windows.is_empty() {
+            return Err(Error::invalid(format!(
+                "all {} prompts overlap in time with another: no telemetry can be attributed",
+                engine.prompts.len()
+            )));
+        }
         return Err(Error::invalid(format!(
             "none of the {timed} samples falls into any of the {} prompts: the zone ({}) is wrong \
              or the log belongs to another run",
