@@ -32,7 +32,7 @@ pub use predictor::{
     Domain, IntPredictor, Normaliser, Predictor, SCALE_ONE, Target, inputs, throughput_utok_per_s,
 };
 pub use printable::is_printable;
-pub use write::{rename_target, write_atomic, write_atomic_with};
+pub use write::{write_atomic, write_atomic_with};
 
 /// BLAKE3 of `bytes` in hex: the digest used for inputs and outputs throughout.
 pub fn digest(bytes: &[u8]) -> String {

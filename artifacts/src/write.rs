@@ -9,7 +9,7 @@ use crate::Error;
 /// Writes `bytes` to a temporary file beside `path`, flushes it to disk, and renames it over
 /// `path`. On failure `path` is as it was.
 pub fn write_atomic(path: &Path, bytes: &[u8]) -> Result<(), Error> {
-    write_atomic_with(path, |file| file.write_all(bytes))
+    write_atomic_with(path, |file| file.write_all(bytes).map_err(|e| Error::io(path, e)))
 }
 
 /// The file that an output is to be renamed over: where a link leads. A rename would replace a
@@ -17,7 +17,7 @@ pub fn write_atomic(path: &Path, bytes: &[u8]) -> Result<(), Error> {
 ///
 /// # Errors
 /// If there is something that is neither a file nor a folder (which the rename refuses).
-pub fn rename_target(path: &Path) -> io::Result<PathBuf> {
+fn rename_target(path: &Path) -> io::Result<PathBuf> {
     match std::fs::metadata(path) {
         Ok(found) if found.is_file() => std::fs::canonicalize(path),
         Ok(found) if !found.is_dir() => Err(io::Error::other(
@@ -28,11 +28,11 @@ pub fn rename_target(path: &Path) -> io::Result<PathBuf> {
 }
 
 /// [`write_atomic`] for content that is too large to be held in memory: `fill` writes it to the
-/// temporary file.
-pub fn write_atomic_with(
+/// temporary file. Gives what `fill` gives.
+pub fn write_atomic_with<T, E: From<Error>>(
     path: &Path,
-    fill: impl FnOnce(&mut File) -> io::Result<()>,
-) -> Result<(), Error> {
+    fill: impl FnOnce(&mut File) -> Result<T, E>,
+) -> Result<T, E> {
     let target = rename_target(path).map_err(|e| Error::io(path, e))?;
     let folder = match target.parent() {
         Some(p) if !p.as_os_str().is_empty() => p,
@@ -46,10 +46,10 @@ pub fn write_atomic_with(
         builder.permissions(std::fs::Permissions::from_mode(0o644));
     }
     let mut file = builder.tempfile_in(folder).map_err(|e| Error::io(path, e))?;
-    fill(file.as_file_mut()).map_err(|e| Error::io(path, e))?;
+    let filled = fill(file.as_file_mut())?;
     file.as_file().sync_all().map_err(|e| Error::io(path, e))?;
     file.persist(&target).map_err(|e| Error::io(path, e.error))?;
-    Ok(())
+    Ok(filled)
 }
 
 #[cfg(all(test, unix))]

@@ -61,11 +61,5 @@ pub fn to_file(
     log: &mut dyn SampleReader,
     clock: Option<&mut Clock>,
 ) -> Result<(), Error> {
-    let target = enerinfer_artifacts::rename_target(path).map_err(|e| Error::io(path, e))?;
-    let folder = target.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut file = tempfile::Builder::new().tempfile_in(folder).map_err(|e| Error::io(path, e))?;
-    write(&mut file, channels, log, clock)?;
-    file.as_file().sync_all().map_err(|e| Error::io(path, e))?;
-    file.persist(&target).map_err(|e| Error::io(path, e.error))?;
-    Ok(())
+    enerinfer_artifacts::write_atomic_with(path, |file| write(file, channels, log, clock))
 }

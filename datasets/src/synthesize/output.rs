@@ -20,7 +20,7 @@ pub(super) fn write_large(
     };
     let available = fs4::available_space(folder).map_err(|e| Error::io(folder, e))?;
     require_space(path, bytes, available)?;
-    Ok(write_atomic_with(path, fill)?)
+    Ok(write_atomic_with(path, |file| fill(file).map_err(|e| Error::io(path, e)))?)
 }
 
 fn require_space(path: &Path, needed: u64, available: u64) -> Result<(), SynthesizeError> {

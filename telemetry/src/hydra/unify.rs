@@ -97,18 +97,9 @@ pub fn unify_file(
     out: &Path,
 ) -> Result<UnifyReport, Error> {
     let timing = Timing::read(info).map_err(|e| e.in_file(info))?;
-    let mut result = None;
-    let written = enerinfer_artifacts::write_atomic_with(out, |file| {
-        let fused = unify(platform, &timing, [info, log], file);
-        let state = if fused.is_ok() { Ok(()) } else { Err(io::Error::other("not fused")) };
-        result = Some(fused.map_err(|e| e.in_file(log)));
-        state
-    });
-    match result {
-        Some(Err(e)) => Err(e),
-        Some(Ok(report)) => Ok(written.map(|()| report)?),
-        None => Err(written.map_or_else(Error::from, |()| Error::invalid("nothing was fused"))),
-    }
+    enerinfer_artifacts::write_atomic_with(out, |file| {
+        unify(platform, &timing, [info, log], file).map_err(|e| e.in_file(log))
+    })
 }
 
 fn unify(
