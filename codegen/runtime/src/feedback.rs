@@ -10,8 +10,8 @@ const ONE: u8 = 1 << SHIFT;
 /// The filter's state has these bits more, and its weight for a new block is 1/2².
 const FILTER_BITS: u32 = 4;
 const FILTER_SHIFT: u32 = 2;
-/// What is remembered of a point follows the filter when it has left it by more than 1/2⁵.
-const DRIFT_SHIFT: u32 = 5;
+/// What is remembered of a point follows the filter when it has left it by more than 1/2⁴.
+const DRIFT_SHIFT: u32 = 4;
 /// Conditions have changed when blocks in a row leave what is remembered by more than 1/2³.
 const CHANGE_SHIFT: u32 = 3;
 const CHANGED_BLOCKS: u8 = 2;
