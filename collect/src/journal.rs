@@ -161,6 +161,14 @@ impl Journal {
     }
 }
 
+impl Drop for Journal {
+    /// Lets go of the lock by itself: a child that another thread is just starting holds a copy of
+    /// the file until it has become its program, and closing alone would leave the lock with it.
+    fn drop(&mut self) {
+        let _ = self.file.unlock();
+    }
+}
+
 /// Reads the runs of a journal, whatever plan it is of.
 ///
 /// # Errors

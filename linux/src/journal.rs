@@ -13,7 +13,7 @@ use crate::saved::Saved;
 #[derive(Debug)]
 pub struct Journal {
     path: PathBuf,
-    _lock: File,
+    lock: File,
 }
 
 impl Journal {
@@ -27,7 +27,7 @@ impl Journal {
     pub fn try_open(path: &Path) -> Result<Option<Self>, Error> {
         let lock = Self::lock_file(path)?;
         match lock.try_lock() {
-            Ok(()) => Ok(Some(Journal { path: path.to_owned(), _lock: lock })),
+            Ok(()) => Ok(Some(Journal { path: path.to_owned(), lock })),
             Err(TryLockError::WouldBlock) => Ok(None),
             Err(TryLockError::Error(e)) => Err(Error::io(path, "lock", e)),
         }
@@ -38,7 +38,7 @@ impl Journal {
         let lock = Self::lock_file(path)?;
         loop {
             match lock.lock() {
-                Ok(()) => return Ok(Journal { path: path.to_owned(), _lock: lock }),
+                Ok(()) => return Ok(Journal { path: path.to_owned(), lock }),
                 Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
                 Err(e) => return Err(Error::io(path, "lock", e)),
             }
@@ -86,5 +86,13 @@ impl Journal {
             }
             _ => Ok(()),
         }
+    }
+}
+
+impl Drop for Journal {
+    /// Lets go of the lock by itself: a child that another thread is just starting holds a copy of
+    /// the file until it has become its program, and closing alone would leave the lock with it.
+    fn drop(&mut self) {
+        let _ = self.lock.unlock();
     }
 }
