@@ -74,7 +74,7 @@ struct Args {
 enum Goal {
     /// Least flash
     Size,
-    /// Least time for the table of a model
+    /// Least time: for a model's table, and for one operating point, by more code
     Speed,
 }
 
