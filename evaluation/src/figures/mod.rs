@@ -253,7 +253,7 @@ fn range(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
 }
 
 /// Mean; `None` without values.
-fn mean(values: impl IntoIterator<Item = f64>) -> Option<f64> {
+pub(crate) fn mean(values: impl IntoIterator<Item = f64>) -> Option<f64> {
     let (sum, n) = values.into_iter().fold((0.0, 0u32), |(sum, n), v| (sum + v, n + 1));
     (n > 0).then(|| sum / f64::from(n))
 }

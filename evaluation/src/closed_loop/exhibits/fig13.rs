@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 use super::{cool, gain_percent, key, predicted, simulated};
 use crate::closed_loop::{Beliefs, HeatSplit, LoopError, Policy, Session, run};
-use crate::figures::{Judged, JudgedModel};
+use crate::figures::{Judged, JudgedModel, mean};
 
 /// QoE targets, tok/s: the paper's horizontal axes end at 14 to 20.
 const TARGETS: std::ops::RangeInclusive<u32> = 1..=20;
@@ -80,7 +80,6 @@ fn table(subjects: &[Subject<'_>]) -> DataTable {
     let met = |(subject, i): &(&Subject<'_>, usize)| -> Vec<f64> {
         subject.targets.iter().filter_map(|t| t.sessions[*i].qoe_met_percent()).collect()
     };
-    let mean = |v: Vec<f64>| (!v.is_empty()).then(|| v.iter().sum::<f64>() / v.len() as f64);
     DataTable {
         id: "fig13_loop_policies".to_owned(),
         caption: "Over all targets".to_owned(),
