@@ -447,6 +447,40 @@ pub struct SizeRecord {
     pub est_bytes: u64,
     /// Per predictor.
     pub predictors: Vec<PredictorSize>,
+    /// What the budget took, per predictor; empty if the preferred predictors are within it.
+    #[serde(default)]
+    pub cuts: Vec<BudgetCut>,
+}
+
+/// Two ways in which a predictor may be made small enough for the budget of all: pruning the
+/// preferred trial's forest, or a smaller trial. All targets go the way whose cross-validated MAPEs
+/// have the lower sum.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct BudgetCut {
+    /// The target.
+    pub target: Target,
+    /// The preferred trial, fitted on all training rows.
+    pub preferred: CutOption,
+    /// Its forest after cost-complexity pruning; the MAPE is that of the folds' fits on their
+    /// held-out models, pruned at the same cost of a leaf. `null` if nothing fits.
+    pub pruned: Option<CutOption>,
+    /// The smaller trial; `null` if none is small enough.
+    pub smaller: Option<CutOption>,
+    /// Whether the pruned forest is compiled rather than the smaller trial's.
+    pub pruned_is_compiled: bool,
+}
+
+/// Size and accuracy of a predictor before the passes of the compiler.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct CutOption {
+    /// Leaves of all trees.
+    pub leaves: u32,
+    /// Estimate for thumbv7em, bytes.
+    pub est_bytes: u64,
+    /// Cross-validated MAPE, %.
+    pub cv_mape_percent: f64,
 }
 
 /// Size of one compiled predictor.

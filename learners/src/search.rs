@@ -103,11 +103,15 @@ pub struct Halving {
 
 impl Halving {
     /// Trials and training rows of each round for folds of `rows` training rows; the last round
-    /// has all rows.
+    /// has all rows. It is the only one where the rows are few: a first round on more than one in
+    /// `factor` of them would save little.
     pub fn rounds(&self, rows: usize) -> Vec<(usize, usize)> {
         let factor = self.factor.max(2);
         let (mut trials, mut cap) = (self.trials, self.first_rows.max(1));
         let mut rounds = Vec::new();
+        if rows <= cap.saturating_mul(factor) {
+            return vec![(trials, rows)];
+        }
         while cap < rows {
             rounds.push((trials, cap));
             trials = trials.div_ceil(factor);

@@ -34,7 +34,13 @@ impl<const F: usize> Small<F> {
         let max_rows = if (0..matrix.features().len()).all(fits) { MAX_ROWS } else { 0 };
         let networks = (0..=MAX_ROWS).map(network).collect();
         let divisions = [0.0; 1 << MAX_DIVIDED];
-        Small { max_rows, networks, keys: [[0; F]; MAX_ROWS], divisions, scores: [[0; MAX_ROWS]; F] }
+        Small {
+            max_rows,
+            networks,
+            keys: [[0; F]; MAX_ROWS],
+            divisions,
+            scores: [[0; MAX_ROWS]; F],
+        }
     }
 
     /// Whether a node of so many rows can be sorted.
@@ -42,8 +48,28 @@ impl<const F: usize> Small<F> {
         rows <= self.max_rows
     }
 
+    /// Offers the best boundary between the rows of a node in `features` to `winner`, the first of
+    /// equals; gives those that are constant in the node.
+    #[inline(always)]
+    pub(crate) fn scan(&mut self, rows: &[Row<F>], features: &[u32], winner: &mut Winner) -> u32 {
+        self.sort(rows, winner);
+        // The best is taken when all are known: which is best so far cannot be foretold, and
+        // taking it each time costs more than the scores.
+        let (mut top, mut best, mut constant) = (0, 0, 0);
+        for &f in features {
+            match self.highest(rows, f, winner) {
+                Some(score) => (top, best) = if score > top { (score, f) } else { (top, best) },
+                None => constant |= 1 << f,
+            }
+        }
+        if top > 0 {
+            self.take(rows, best, top, winner);
+        }
+        constant
+    }
+
     /// Sorts every column of a node.
-    pub(crate) fn sort(&mut self, rows: &[Row<F>], winner: &Winner) {
+    fn sort(&mut self, rows: &[Row<F>], winner: &Winner) {
         for (place, (keys, row)) in (0..).zip(self.keys.iter_mut().zip(rows)) {
             for (key, &code) in keys.iter_mut().zip(&row.codes) {
                 *key = (code << PLACE_BITS) as i16 | place;
@@ -74,7 +100,7 @@ impl<const F: usize> Small<F> {
     /// Highest score of a boundary of `feature` between the sorted rows, as bits; `None` if it is
     /// constant.
     #[inline]
-    pub(crate) fn scan(&mut self, rows: &[Row<F>], feature: u32, winner: &Winner) -> Option<i64> {
+    fn highest(&mut self, rows: &[Row<F>], feature: u32, winner: &Winner) -> Option<i64> {
         let keys = &self.keys[..rows.len()];
         let f = feature as usize;
         let code = |at: usize| keys[at][f] as u16 >> PLACE_BITS;
@@ -107,10 +133,8 @@ impl<const F: usize> Small<F> {
         Some(top)
     }
 
-    /// Offers the boundary of `feature` that has this score: after all features were scanned,
-    /// since which of them is best cannot be foretold, and taking each that is best so far costs
-    /// more than the scans.
-    pub(crate) fn take(&self, rows: &[Row<F>], feature: u32, score: i64, winner: &mut Winner) {
+    /// Offers the boundary of `feature` that has this score.
+    fn take(&self, rows: &[Row<F>], feature: u32, score: i64, winner: &mut Winner) {
         let (keys, f) = (&self.keys[..rows.len()], feature as usize);
         let found = self.scores[f].iter().position(|&bits| bits == score);
         if let Some(at) = found.filter(|at| at + 1 < keys.len()) {

@@ -250,26 +250,12 @@ impl<const F: usize> Splitter<F> {
         let list = &list[..n];
         let rows = &self.rows[node.lo..node.hi];
         let mut winner = Winner::new(self.scale, node.total, self.limits.min_samples_leaf);
-        if self.small.takes(rows.len()) {
-            self.small.sort(rows, &winner);
-            let (mut top, mut best) = (0, 0);
-            for &f in list {
-                match self.small.scan(rows, f, &winner) {
-                    Some(score) => (top, best) = if score > top { (score, f) } else { (top, best) },
-                    None => node.varying &= !(1 << f),
-                }
-            }
-            if top > 0 {
-                self.small.take(rows, best, top, &mut winner);
-            }
+        let constant = if self.small.takes(rows.len()) {
+            self.small.scan(rows, list, &mut winner)
         } else {
-            self.bins.fill(rows, list);
-            for &f in list {
-                if !self.bins.scan(f, &mut winner) {
-                    node.varying &= !(1 << f);
-                }
-            }
-        }
+            self.bins.scan(rows, list, &mut winner)
+        };
+        node.varying &= !constant;
         winner.best()
     }
 

@@ -138,7 +138,8 @@ fn svr() {
 fn halving_ends_with_fits_to_all_rows() {
     let halving = Halving { trials: 12, first_rows: 20, factor: 2 };
     assert_eq!(halving.rounds(90), [(12, 20), (6, 40), (3, 80), (2, 90)]);
-    assert_eq!(halving.rounds(20), [(12, 20)]);
+    assert_eq!(halving.rounds(41), [(12, 20), (6, 40), (3, 41)]);
+    assert_eq!(halving.rounds(40), [(12, 40)], "few rows: in full");
     let table = table();
     let folds = GroupedKFold::new(20, 4, 2).unwrap();
     let run = |threads| {

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use enerinfer_artifacts::record::{
-    ClosedLoopRun, Combined, DataSummary, DesignScore, Details, FamilyScore, FeatureSetScore,
-    FrontPoint, HeldoutShape, HorizonError, Importance, ModelFront, ModelTau, PredictorSize,
-    Ranking, Record, Regret, SCHEMA_VERSION, ScatterPoint, SizePoint, SizeRecord, TargetRecord,
-    ThermalAccuracy, ThermalPoint, Trial,
+    BudgetCut, ClosedLoopRun, Combined, CutOption, DataSummary, DesignScore, Details, FamilyScore,
+    FeatureSetScore, FrontPoint, HeldoutShape, HorizonError, Importance, ModelFront, ModelTau,
+    PredictorSize, Ranking, Record, Regret, SCHEMA_VERSION, ScatterPoint, SizePoint, SizeRecord,
+    TargetRecord, ThermalAccuracy, ThermalPoint, Trial,
 };
 use enerinfer_artifacts::{ClockTables, ForestStats, PlatformId, ShapeDims, Target};
 use rand::{RngExt as _, SeedableRng as _};
@@ -179,6 +179,7 @@ pub(crate) fn record(sizes: Sizes, seed: u64) -> Record {
             budget_bytes: 128 * 1024,
             est_bytes: predictors.iter().map(|p| p.est_bytes).sum(),
             predictors,
+            cuts: [Target::Peak, Target::Scale].into_iter().map(cut).collect(),
         },
         notes: vec!["Made up for tests of the report; nothing was trained.".to_owned()],
         details: details(sizes),
@@ -298,6 +299,22 @@ fn stats(target: Target) -> ForestStats {
         _ => 1500,
     };
     ForestStats { trees: 24, nodes: 2 * leaves - 24, leaves, depth: 9 }
+}
+
+/// Pruning cost less than the smaller trials.
+fn cut(target: Target) -> BudgetCut {
+    let option = |leaves, mape| CutOption {
+        leaves,
+        est_bytes: 12 * u64::from(leaves),
+        cv_mape_percent: mape,
+    };
+    BudgetCut {
+        target,
+        preferred: option(900, 3.25),
+        pruned: Some(option(400, 3.5)),
+        smaller: Some(option(390, 4.25)),
+        pruned_is_compiled: true,
+    }
 }
 
 /// Boosted trees beat the forests but for the smallest; the third is chosen.

@@ -106,7 +106,8 @@ pub struct TrainArgs {
     /// Relative standard deviation of simulated measurement noise, percent
     #[arg(long, value_name = "PERCENT", default_value_t = 1.0, allow_negative_numbers = true, conflicts_with = "measurements", value_parser = percent)]
     pub noise: f64,
-    /// Flash for all predictors together, in KiB (estimated for thumbv7em)
+    /// Flash for all predictors together, in KiB (estimated for thumbv7em); where the preferred ones
+    /// need more, smaller trials or pruned forests are compiled, whichever cross-validate better
     #[arg(long, value_name = "KIB", default_value_t = 128, value_parser = clap::value_parser!(u32).range(1..=1_048_576))]
     pub flash_budget: u32,
     /// Compile for TARGET (peak, scale, power, accel_power) the most accurate predictor of at most

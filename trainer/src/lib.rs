@@ -4,6 +4,7 @@
 //! [`job`] is the whole job, [`choose`] and [`evaluate_all`] the verbs beside it; [`pipeline`] is the part without
 //! files: a measurement table in, a bundle and its evaluation record out.
 
+mod budget;
 pub mod choose;
 pub mod cli;
 mod compare;
@@ -16,6 +17,7 @@ mod journal;
 pub mod pipeline;
 mod predicted;
 pub mod progress;
+mod prune;
 mod samples;
 mod search;
 mod seeds;

@@ -1,21 +1,24 @@
 //! The pipeline: a measurement table in, a bundle and its evaluation record out.
 
+use std::collections::BTreeMap;
+
 use enerinfer_artifacts::record::{
-    DataSummary, Details, FeatureSetScore, HeldoutShape, Importance, PredictorSize, Record,
-    SCHEMA_VERSION, SizeRecord, TargetRecord,
+    BudgetCut, DataSummary, Details, FeatureSetScore, HeldoutShape, Importance, PredictorSize,
+    Record, SCHEMA_VERSION, SizeRecord, TargetRecord,
 };
 use enerinfer_artifacts::{
     Accuracy, Bundle, Domain, Feature, IntPredictor, PlatformId, Predictor, Provenance, Target,
 };
 use enerinfer_codegen::{Lowered, Options, lower};
 use enerinfer_datasets::{MeasurementTable, Source};
-use enerinfer_hyperparam::{GroupedKFold, mape_percent, split_by_model};
+use enerinfer_hyperparam::{GroupedKFold, Trial, mape_percent, split_by_model};
 use enerinfer_learners::Model;
 use rand::SeedableRng as _;
 use rand::seq::SliceRandom as _;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::TrainError;
+use crate::budget::{self, Selected};
 use crate::cli::Pick;
 use crate::compare::Finals;
 use crate::evaluate::{HeldOut, target_mape_percent};
@@ -25,8 +28,8 @@ use crate::progress::Progress;
 use crate::samples::{FeatureSet, Samples, median_normaliser, samples};
 use crate::search::{Family, FamilySearch, Settings, TargetData, compiled};
 use crate::seeds::Seeds;
-use crate::select::{Choice, Sized, fit_together, front};
-use crate::size_front::{self, Point};
+use crate::select::Choice;
+use crate::size_front;
 use crate::thermal::{self, Thermal};
 
 /// Folds of the cross-validation (EnerInfer §4.2).
@@ -147,8 +150,9 @@ pub fn run(config: &Config<'_>, progress: &Progress) -> Result<Outcome, TrainErr
     let points = compiled_targets(&searched)
         .map(|s| size_front::points(s, &bundle, config.flash_budget_bytes, seeds.fit, progress))
         .collect::<Result<Vec<_>, _>>()?;
-    let selected;
-    (selected, bundle.predictors) = select(&searched, &points, config, seeds.fit)?;
+    let Selected { choices: selected, predictors, scores, cuts } =
+        budget::select(&searched, &points, config, &folds, seeds.fit)?;
+    bundle.predictors = predictors;
     // What is judged is what the device computes: integer predictors, after every pass.
     let lowered = lower(&bundle, &Options::default())?;
     let int = Predictors(&lowered.predictors);
@@ -160,8 +164,8 @@ pub fn run(config: &Config<'_>, progress: &Progress) -> Result<Outcome, TrainErr
     let finals = Finals::new(&searched, &test, seeds.fit, progress)?;
     combined.monolithic_mape_percent = finals.monolithic_mape_percent();
     let mut targets = Vec::new();
-    for (s, &choice) in searched.iter().zip(&selected) {
-        targets.push(target_record(s, choice, int, &train, &test, seeds.fit)?);
+    for ((s, &choice), score) in searched.iter().zip(&selected).zip(&scores) {
+        targets.push(target_record(s, choice, score, int, &train, &test, seeds.fit)?);
     }
     bundle.accuracy = accuracy(&targets, &combined);
 
@@ -176,18 +180,19 @@ pub fn run(config: &Config<'_>, progress: &Progress) -> Result<Outcome, TrainErr
             ));
         }
     }
+    if let Some(cut) = cuts.first() {
+        notes.push(format!(
+            "The preferred predictors exceed the flash budget: {} are compiled instead.",
+            if cut.pruned_is_compiled { "their forests, pruned," } else { "smaller trials" }
+        ));
+    }
     for Pick { target, bytes } in config.picks {
         notes.push(format!(
             "`{}`: picked by the user, the most accurate of at most {bytes} bytes.",
             target.name()
         ));
     }
-    for family in config.families.iter().filter(|f| f.halves()) {
-        notes.push(format!(
-            "{}: trials ran by successive halving over rows; finalists are scored on all.",
-            family.name()
-        ));
-    }
+    notes.extend(halving_notes(&searched));
     if table.platform.clocks.len() == 1 {
         notes.push(
             "The table has only one operating point: there is nothing to choose between."
@@ -229,7 +234,7 @@ pub fn run(config: &Config<'_>, progress: &Progress) -> Result<Outcome, TrainErr
         fronts: held_out.median_front(&ranking, &test),
         combined,
         ranking,
-        size: size_record(&lowered, config.flash_budget_bytes),
+        size: size_record(&lowered, config.flash_budget_bytes, cuts),
         notes,
         details: Details {
             heldout_shapes: test
@@ -276,6 +281,24 @@ fn targets_of(table: &MeasurementTable) -> impl Iterator<Item = Target> {
         Target::AccelPower => accel,
         _ => true,
     })
+}
+
+/// Which families' trials were cut short for which targets, a sentence per family.
+fn halving_notes(searched: &[Searched]) -> Vec<String> {
+    let mut targets: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for s in searched {
+        for family in s.families.iter().filter(|family| family.halved) {
+            targets.entry(family.name).or_default().push(format!("`{}`", s.data.target.name()));
+        }
+    }
+    let note = |(family, targets): (&str, Vec<String>)| {
+        format!(
+            "{family}: trials for {} ran by successive halving over rows; finalists are scored on \
+             all.",
+            targets.join(", ")
+        )
+    };
+    targets.into_iter().map(note).collect()
 }
 
 /// The searches of one target.
@@ -353,58 +376,15 @@ fn feature_sets(
     Ok(out)
 }
 
-/// Chooses a trial for every compiled target and fits it on all training rows, so that the fitted
-/// forests together are within the budget.
-fn select(
-    searched: &[Searched],
-    points: &[Vec<Point>],
-    config: &Config<'_>,
-    fit_seed: u64,
-) -> Result<(Vec<Choice>, Vec<Predictor>), TrainError> {
-    let budget_bytes = config.flash_budget_bytes;
-    let mut allowed = budget_bytes;
-    loop {
-        let fronts = compiled_targets(searched)
-            .zip(points)
-            .map(|(s, points)| {
-                let target = s.data.target;
-                match config.picks.iter().find(|pick| pick.target == target) {
-                    Some(pick) => Ok(vec![pick_one(points, pick)?]),
-                    None => front(target.name(), &s.families, allowed),
-                }
-            })
-            .collect::<Result<Vec<_>, _>>()?;
-        let choices = fit_together(&fronts, allowed)?;
-        let predictors = compiled_targets(searched)
-            .zip(&choices)
-            .map(|(s, c)| {
-                predictor(&s.data, s.families[c.family].refit(c.trial, &s.data, fit_seed)?)
-            })
-            .collect::<Result<Vec<Predictor>, TrainError>>()?;
-        let actual: u64 =
-            predictors.iter().map(|p| enerinfer_codegen::estimate_bytes(&p.forest)).sum();
-        if actual <= budget_bytes {
-            return Ok((choices, predictors));
-        }
-        // The forests grew by more than the estimate from the folds: ask for less. `allowed`
-        // falls each time, so this ends, at the latest with the budget error.
-        allowed = (allowed.saturating_mul(budget_bytes) / actual).min(allowed - 1);
-    }
-}
-
-/// What a user picked.
-fn pick_one(points: &[Point], &Pick { target, bytes }: &Pick) -> Result<Sized, TrainError> {
-    let smallest = || points.iter().map(|p| p.sized.bytes).min().unwrap_or(0);
-    let too_small =
-        || TrainError::PickedTooSmall { target: target.name(), bytes, smallest: smallest() };
-    Ok(size_front::picked(points, bytes).ok_or_else(too_small)?.sized)
-}
-
 /// The searches of targets that are compiled.
-fn compiled_targets(searched: &[Searched]) -> impl Iterator<Item = &Searched> {
+pub(crate) fn compiled_targets(searched: &[Searched]) -> impl Iterator<Item = &Searched> {
     searched.iter().filter(|s| s.data.target != Target::Monolithic)
 }
 
+/// A fitted model as the bundle's predictor.
+///
+/// # Errors
+/// If the model cannot be compiled.
 pub(crate) fn predictor(data: &TargetData, model: Model) -> Result<Predictor, TrainError> {
     let Samples { columns, normaliser, .. } = &data.samples;
     let domain = columns
@@ -421,6 +401,7 @@ pub(crate) fn predictor(data: &TargetData, model: Model) -> Result<Predictor, Tr
 fn target_record(
     searched: &Searched,
     choice: Choice,
+    score: &Trial,
     int: Predictors<'_>,
     train: &MeasurementTable,
     test: &MeasurementTable,
@@ -441,8 +422,8 @@ fn target_record(
         features: data.samples.features.iter().map(|f| f.name().to_owned()).collect(),
         normaliser: data.samples.normaliser.map(|n| n.feature.name().to_owned()),
         params: candidate.params.clone(),
-        cv_mape_percent: candidate.trial.mean().ok_or_else(unusable)?,
-        cv_se_percent: candidate.trial.standard_error().unwrap_or(0.0),
+        cv_mape_percent: score.mean().ok_or_else(unusable)?,
+        cv_se_percent: score.standard_error().unwrap_or(0.0),
         heldout_mape_percent: target_mape_percent(int, target, test)?,
         raw_target_mape_percent,
         forest: int.get(target).map(|p| p.forest.stats()),
@@ -505,7 +486,7 @@ fn accuracy(
     out
 }
 
-fn size_record(lowered: &Lowered, budget_bytes: u64) -> SizeRecord {
+fn size_record(lowered: &Lowered, budget_bytes: u64, cuts: Vec<BudgetCut>) -> SizeRecord {
     let predictors: Vec<PredictorSize> = lowered
         .predictors
         .iter()
@@ -521,7 +502,8 @@ fn size_record(lowered: &Lowered, budget_bytes: u64) -> SizeRecord {
                 .fold(0.0, |sum, s| sum + s.error_bound),
         })
         .collect();
-    SizeRecord { budget_bytes, est_bytes: predictors.iter().map(|p| p.est_bytes).sum(), predictors }
+    let est_bytes = predictors.iter().map(|p| p.est_bytes).sum();
+    SizeRecord { budget_bytes, est_bytes, predictors, cuts }
 }
 
 #[cfg(test)]

@@ -66,16 +66,19 @@ pub(crate) fn front(
 }
 
 /// Trials of every family that no trial of the same family beats in both size and accuracy,
-/// smallest first.
+/// smallest first; none if none fits the budget.
 ///
 /// # Errors
-/// As [`front`].
+/// If no trial can be compiled.
 pub(crate) fn efficient(
     target: &'static str,
     searches: &[FamilySearch],
     budget_bytes: u64,
 ) -> Result<Vec<Sized>, TrainError> {
-    let options = options(target, searches, budget_bytes)?;
+    let options = match options(target, searches, budget_bytes) {
+        Err(TrainError::FlashBudget { .. }) => Vec::new(),
+        options => options?,
+    };
     let of_family = |family| {
         let members = options.iter().filter(move |o| o.choice.family == family);
         pareto(members.map(Compilable::sized).collect())

@@ -27,7 +27,7 @@ pub(crate) struct Point {
 /// `frame` is the bundle that the predictors are for, without any.
 ///
 /// # Errors
-/// No trial that can be compiled, or none within the budget by its estimate.
+/// If no trial can be compiled.
 pub(crate) fn points(
     searched: &Searched,
     frame: &Bundle,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use enerinfer_artifacts::Target;
-use enerinfer_artifacts::record::{Record, SizePoint};
+use enerinfer_artifacts::record::{BudgetCut, CutOption, Record, SizePoint};
 
 use super::search::params;
 use crate::document::{Cell, Figure, Part, Section, Table, heads};
@@ -26,6 +26,9 @@ pub(super) fn section(record: &Record) -> Option<Section> {
     let mut parts = Vec::new();
     if !size.predictors.is_empty() {
         parts.push(Part::Table(table(record)));
+    }
+    if !size.cuts.is_empty() {
+        parts.push(Part::Table(cuts(&size.cuts)));
     }
     if !figures.is_empty() {
         parts.push(Part::Figures(figures));
@@ -71,6 +74,49 @@ fn table(record: &Record) -> Table {
                     Cell::count(p.forest.depth),
                     Cell::number(p.quantisation_error, 7),
                 ]
+            })
+            .collect(),
+    }
+}
+
+/// What the budget took: leaves and accuracy before, after pruning, and of smaller trials.
+fn cuts(cuts: &[BudgetCut]) -> Table {
+    let cells = |option: Option<CutOption>| {
+        [
+            Cell::Number(option.map(|o| f64::from(o.leaves)), 0),
+            Cell::Number(option.map(|o| o.est_bytes as f64), 0),
+            Cell::Number(option.map(|o| o.cv_mape_percent), 3),
+        ]
+    };
+    Table {
+        id: "cuts".to_owned(),
+        caption: "The preferred predictors exceed the budget: pruned, or smaller trials; MAPE of \
+                  pruned ones is that of the folds' fits, pruned at the same cost of a leaf, on \
+                  the folds' held-out models"
+            .to_owned(),
+        columns: heads([
+            "Target",
+            "Leaves, preferred",
+            "Bytes",
+            "CV MAPE, %",
+            "Leaves, pruned",
+            "Bytes",
+            "CV MAPE, %",
+            "Leaves, smaller trial",
+            "Bytes",
+            "CV MAPE, %",
+            "Compiled",
+        ]),
+        rows: cuts
+            .iter()
+            .map(|cut| {
+                let compiled = if cut.pruned_is_compiled { "pruned" } else { "smaller trial" };
+                let mut row = vec![Cell::text(cut.target.name())];
+                row.extend(
+                    [Some(cut.preferred), cut.pruned, cut.smaller].into_iter().flat_map(cells),
+                );
+                row.push(Cell::text(compiled));
+                row
             })
             .collect(),
     }
