@@ -79,6 +79,33 @@ pub struct Details {
     pub designs: Vec<DesignScore>,
     /// The paper's inputs against the derived ones, per target.
     pub feature_sets: Vec<FeatureSetScore>,
+    /// What accuracy a size buys, per target and family, smallest first.
+    pub size_points: Vec<SizePoint>,
+}
+
+/// A trial that no smaller one of its family equals, fitted on all training rows and compiled.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct SizePoint {
+    /// The target.
+    pub target: Target,
+    /// Learner family.
+    pub family: String,
+    /// Number of the trial within the family's search of the target, from 1.
+    pub trial: u32,
+    /// Hyper-parameters.
+    pub params: BTreeMap<String, String>,
+    /// Cross-validated MAPE, %.
+    pub cv_mape_percent: f64,
+    /// Size as estimated from the folds' fits, bytes.
+    pub est_bytes: u64,
+    /// Size of the compiled predictor, estimated for thumbv7em like [`PredictorSize::est_bytes`]:
+    /// what `train --pick` compares.
+    pub compiled_bytes: u64,
+    /// Whether no other point of any family is at most as large and as accurate.
+    pub on_front: bool,
+    /// Whether it is the predictor of the bundle.
+    pub chosen: bool,
 }
 
 /// Held-out throughput MAPE of one family in both designs (EnerInfer §4.2).
@@ -293,7 +320,7 @@ pub struct Trial {
     pub fold_mape_percent: Vec<Option<f64>>,
     /// Their mean; `null` if any fold diverged.
     pub cv_mape_percent: Option<f64>,
-    /// Estimated code size, bytes, of a forest fitted with these parameters.
+    /// Size of a forest fitted with these parameters, estimated from the first fold's, bytes.
     pub est_bytes: Option<u64>,
 }
 

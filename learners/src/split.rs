@@ -250,20 +250,24 @@ impl<const F: usize> Splitter<F> {
         let list = &list[..n];
         let rows = &self.rows[node.lo..node.hi];
         let mut winner = Winner::new(self.scale, node.total, self.limits.min_samples_leaf);
-        let is_small = self.small.takes(rows.len());
-        if is_small {
+        if self.small.takes(rows.len()) {
             self.small.sort(rows, &winner);
+            let (mut top, mut best) = (0, 0);
+            for &f in list {
+                match self.small.scan(rows, f, &winner) {
+                    Some(score) => (top, best) = if score > top { (score, f) } else { (top, best) },
+                    None => node.varying &= !(1 << f),
+                }
+            }
+            if top > 0 {
+                self.small.take(rows, best, top, &mut winner);
+            }
         } else {
             self.bins.fill(rows, list);
-        }
-        for &f in list {
-            let varies = if is_small {
-                self.small.scan(rows, f, &mut winner)
-            } else {
-                self.bins.scan(f, &mut winner)
-            };
-            if !varies {
-                node.varying &= !(1 << f);
+            for &f in list {
+                if !self.bins.scan(f, &mut winner) {
+                    node.varying &= !(1 << f);
+                }
             }
         }
         winner.best()

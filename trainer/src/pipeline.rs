@@ -25,7 +25,8 @@ use crate::progress::Progress;
 use crate::samples::{FeatureSet, Samples, median_normaliser, samples};
 use crate::search::{Family, FamilySearch, Settings, TargetData, compiled};
 use crate::seeds::Seeds;
-use crate::select::{Choice, fit_together, front, picked};
+use crate::select::{Choice, Sized, fit_together, front};
+use crate::size_front::{self, Point};
 use crate::thermal::{self, Thermal};
 
 /// Folds of the cross-validation (EnerInfer §4.2).
@@ -123,7 +124,6 @@ pub fn run(config: &Config<'_>, progress: &Progress) -> Result<Outcome, TrainErr
         journal: config.journal,
     };
     let searched = search_all(config, &train, &folds, settings, progress)?;
-    let (selected, predictors) = select(&searched, config, seeds.fit)?;
 
     let mut bundle = Bundle {
         platform: PlatformId {
@@ -134,7 +134,7 @@ pub fn run(config: &Config<'_>, progress: &Progress) -> Result<Outcome, TrainErr
             source: table.source.to_string(),
         },
         clocks: table.platform.clocks.clone(),
-        predictors,
+        predictors: Vec::new(),
         thermal: config.thermal.map(|t| t.model.clone()),
         accuracy: Vec::new(),
         test_shapes: test.models.iter().take(TEST_SHAPES).map(|m| *m.shape.dims()).collect(),
@@ -144,6 +144,11 @@ pub fn run(config: &Config<'_>, progress: &Progress) -> Result<Outcome, TrainErr
             command: config.command.clone(),
         },
     };
+    let points = compiled_targets(&searched)
+        .map(|s| size_front::points(s, &bundle, config.flash_budget_bytes, seeds.fit, progress))
+        .collect::<Result<Vec<_>, _>>()?;
+    let selected;
+    (selected, bundle.predictors) = select(&searched, &points, config, seeds.fit)?;
     // What is judged is what the device computes: integer predictors, after every pass.
     let lowered = lower(&bundle, &Options::default())?;
     let int = Predictors(&lowered.predictors);
@@ -237,6 +242,11 @@ pub fn run(config: &Config<'_>, progress: &Progress) -> Result<Outcome, TrainErr
             feature_sets: feature_sets(config, &searched, &selected, &train, &folds, seeds.fit)?,
             thermal: config.thermal.and_then(|t| t.accuracy.clone()),
             importances: importances(&searched, &bundle.predictors, seeds.importance)?,
+            size_points: compiled_targets(&searched)
+                .zip(&points)
+                .zip(&selected)
+                .flat_map(|((s, points), &choice)| size_front::record(s, points, choice))
+                .collect(),
             ..Details::default()
         },
     };
@@ -294,10 +304,9 @@ fn search_all(
                 settings.trials,
                 folds.k()
             );
-            let step = progress.step(&title, settings.trials * folds.k());
-            let found =
-                FamilySearch::run(family, &data, folds, settings, &|done, _| step.set(done))?;
-            families.push(found);
+            let step = progress.step(&title);
+            let set = |done, total| step.set(done, total);
+            families.push(FamilySearch::run(family, &data, folds, settings, &set)?);
         }
         out.push(Searched { data, families });
     }
@@ -348,27 +357,25 @@ fn feature_sets(
 /// forests together are within the budget.
 fn select(
     searched: &[Searched],
+    points: &[Vec<Point>],
     config: &Config<'_>,
     fit_seed: u64,
 ) -> Result<(Vec<Choice>, Vec<Predictor>), TrainError> {
     let budget_bytes = config.flash_budget_bytes;
-    let compiled: Vec<&Searched> =
-        searched.iter().filter(|s| s.data.target != Target::Monolithic).collect();
     let mut allowed = budget_bytes;
     loop {
-        let fronts = compiled
-            .iter()
-            .map(|s| {
+        let fronts = compiled_targets(searched)
+            .zip(points)
+            .map(|(s, points)| {
                 let target = s.data.target;
                 match config.picks.iter().find(|pick| pick.target == target) {
-                    Some(pick) => Ok(vec![picked(target.name(), &s.families, pick.bytes)?]),
+                    Some(pick) => Ok(vec![pick_one(points, pick)?]),
                     None => front(target.name(), &s.families, allowed),
                 }
             })
             .collect::<Result<Vec<_>, _>>()?;
         let choices = fit_together(&fronts, allowed)?;
-        let predictors = compiled
-            .iter()
+        let predictors = compiled_targets(searched)
             .zip(&choices)
             .map(|(s, c)| {
                 predictor(&s.data, s.families[c.family].refit(c.trial, &s.data, fit_seed)?)
@@ -385,7 +392,20 @@ fn select(
     }
 }
 
-fn predictor(data: &TargetData, model: Model) -> Result<Predictor, TrainError> {
+/// What a user picked.
+fn pick_one(points: &[Point], &Pick { target, bytes }: &Pick) -> Result<Sized, TrainError> {
+    let smallest = || points.iter().map(|p| p.sized.bytes).min().unwrap_or(0);
+    let too_small =
+        || TrainError::PickedTooSmall { target: target.name(), bytes, smallest: smallest() };
+    Ok(size_front::picked(points, bytes).ok_or_else(too_small)?.sized)
+}
+
+/// The searches of targets that are compiled.
+fn compiled_targets(searched: &[Searched]) -> impl Iterator<Item = &Searched> {
+    searched.iter().filter(|s| s.data.target != Target::Monolithic)
+}
+
+pub(crate) fn predictor(data: &TargetData, model: Model) -> Result<Predictor, TrainError> {
     let Samples { columns, normaliser, .. } = &data.samples;
     let domain = columns
         .iter()

@@ -179,7 +179,7 @@ type CrossValidate =
     dyn Fn(usize, &TargetData, &GroupedKFold, u64) -> Result<Trial, TrainError> + Send + Sync;
 
 impl FamilySearch {
-    /// Draws and cross-validates the family's trials; `progress` gets `(done, total)` folds.
+    /// Draws and cross-validates the family's trials; `progress` gets `(done, total)`.
     ///
     /// # Errors
     /// Data that no trial can be fitted to, or a journal that cannot be written.
