@@ -34,7 +34,13 @@ impl<const F: usize> Small<F> {
         let max_rows = if (0..matrix.features().len()).all(fits) { MAX_ROWS } else { 0 };
         let networks = (0..=MAX_ROWS).map(network).collect();
         let divisions = [0.0; 1 << MAX_DIVIDED];
-        Small { max_rows, networks, keys: [[0; F]; MAX_ROWS], divisions, scores: [[0; MAX_ROWS]; F] }
+        Small {
+            max_rows,
+            networks,
+            keys: [[0; F]; MAX_ROWS],
+            divisions,
+            scores: [[0; MAX_ROWS]; F],
+        }
     }
 
     /// Whether a node of so many rows can be sorted.
