@@ -12,7 +12,7 @@ use crate::values;
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   measure collect --platform board --models models/ --engine-command \
-'llama-bench -m {model} -t {threads} -p {prompt} -n {tokens} -o json' --pattern llama-bench \
+'llama-bench -m {model} -t {threads} -p {prompt} -n {tokens} -r 1 -o json' --pattern llama-bench \
 --threads 4 --out board.csv
   measure collect --platform host_cpu --engine llama-cpp --synthesize 120 --params 30M..1B \
 --format q4_0 --threads 1,2 --out host_cpu.csv --time-budget 5m
