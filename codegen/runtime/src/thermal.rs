@@ -53,9 +53,10 @@ pub enum Policy {
     /// is sustainable, that is for ever: the energy-aware choice as long as it is not predicted to
     /// reach `T_max` within the horizon, else the fastest sustainable point. Where none is, it is
     /// the point with the largest `R·t'`, `t'` from the model's line within the horizon and from
-    /// its heat balance beyond. Temperature wins over QoE: seconds before `T_max` the QoE is given
-    /// up for the fastest point that stays below, else the coolest of all; it returns with its
-    /// coolest point when that is predicted to stay half a degree below.
+    /// its heat balance beyond. Temperature wins over QoE: seconds before `T_max`, or when heat on
+    /// its way would exceed it even at the coolest point, the QoE is given up for the fastest point
+    /// that stays below, else the coolest of all; it returns with its coolest point when that is
+    /// predicted to stay half a degree below.
     /// *Returns* only when the energy-aware choice itself is predicted to stay below `T_pre`.
     /// *Expects* of every point the throughput that [`Feedback`] makes of the prediction.
     #[default]
@@ -134,7 +135,7 @@ pub struct Status {
 
 /// Algorithm 1 as a state machine, to be ticked once per second.
 ///
-/// A tick costs at most 200 multiplications for windows, and five passes over the `N` points with
+/// A tick costs at most 200 multiplications for windows, and six passes over the `N` points with
 /// six multiplications each, one of them with a division.
 #[derive(Clone, Debug)]
 pub struct ThermalController<'a, const N: usize> {
@@ -447,7 +448,7 @@ impl<'a, const N: usize> ThermalController<'a, N> {
         } else {
             // A forecast alone is no reason: a window with a jump in it forecasts anything.
             (self.is_imminent(IMMINENT_MS) && line.reaches(t_max, IMMINENT_MS))
-                || (self.is_imminent(STORED_MS) && self.overshoots(forecast))
+                || (self.is_imminent(STORED_MS) && self.overshoots(forecast, &outlook))
         };
         if give_up {
             return (self.fastest_safe(forecast, at.current), true);
@@ -457,9 +458,9 @@ impl<'a, const N: usize> ThermalController<'a, N> {
 
     /// Whether the coolest point would keep `T_max` for good, and yet bring the shell to
     /// [`OVERSHOOT`] above it first, by heat that is on its way already.
-    fn overshoots(&self, forecast: &Forecast) -> bool {
+    fn overshoots(&self, forecast: &Forecast, outlook: &Outlook) -> bool {
         let coolest = self.coolest(MicroTokPerS(0));
-        if !self.is_sustainable(coolest) {
+        if !outlook.is_sustainable(self.heat(coolest)) {
             return false;
         }
         let limit = MilliCelsius(self.config.t_max.0.saturating_add(OVERSHOOT.0));
