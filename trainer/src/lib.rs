@@ -20,6 +20,7 @@ mod samples;
 mod search;
 mod seeds;
 mod select;
+mod split;
 pub mod thermal;
 pub mod thermal_file;
 
