@@ -1,7 +1,7 @@
 //! `enerinferd`: runs the controllers beside an engine that reports its tokens.
 
 use std::fs::File;
-use std::io::BufReader;
+use std::io::{BufReader, Write as _};
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
@@ -145,7 +145,8 @@ fn main() -> ExitCode {
     let result = match cli.verb {
         Verb::Run(args) => run(&files, &args, &cli.root),
         Verb::Doctor => {
-            print!("{}", doctor::examine(&files).to_text());
+            // A reader that closes the pipe has read enough.
+            let _ = std::io::stdout().write_all(doctor::examine(&files).to_text().as_bytes());
             Ok(())
         }
         Verb::Restore { journal, when_released } => restore(&files, &journal, when_released),
@@ -153,10 +154,15 @@ fn main() -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(e) => {
-            eprintln!("enerinferd: {e:#}");
+            say(&format!("{e:#}"));
             ExitCode::FAILURE
         }
     }
+}
+
+/// A line for the log. Whoever read it may have gone; the control goes on.
+fn say(line: &str) {
+    let _ = writeln!(std::io::stderr(), "enerinferd: {line}");
 }
 
 fn restore(files: &Arc<dyn Files>, args: &JournalArgs, when_released: bool) -> Result<()> {
@@ -168,7 +174,7 @@ fn restore(files: &Arc<dyn Files>, args: &JournalArgs, when_released: bool) -> R
         take_journal(&args.journal)?
     };
     if journal.recover(&**files)? {
-        eprintln!("enerinferd: gave back what a former process had set");
+        say("gave back what a former process had set");
     }
     Ok(())
 }
@@ -188,20 +194,20 @@ fn run(files: &Arc<dyn Files>, args: &RunArgs, root: &Path) -> Result<()> {
     let mut model = load(args)?;
     let journal = take_journal(&args.journal.journal)?;
     if journal.recover(&**files)? {
-        eprintln!("enerinferd: gave back what a former process had set");
+        say("gave back what a former process had set");
     }
     let accel = accelerator(files, args)?;
     let mem = memory(files, args)?;
     let left = model.keep_attainable(&accel, &mem)?;
     if left < model.clocks.len() {
         let all = model.clocks.len();
-        eprintln!("enerinferd: {left} of {all} operating points can be run here");
+        say(&format!("{left} of {all} operating points can be run here"));
     }
     if let Some(feature) = model.extrapolated {
-        eprintln!("enerinferd: warning: {feature} is outside the training range");
+        say(&format!("warning: {feature} is outside the training range"));
     }
     if !model.has_thermal {
-        eprintln!("enerinferd: no thermal model: the threshold alone controls the temperature");
+        say("no thermal model: the threshold alone controls the temperature");
     }
 
     let mut saved = accel.saved();
@@ -221,7 +227,7 @@ fn run(files: &Arc<dyn Files>, args: &RunArgs, root: &Path) -> Result<()> {
     let (to, messages) = mpsc::channel();
     stop_on_signals(to.clone())?;
     read_events(args.events.clone(), to);
-    let given_back = session.run(&messages, |line| eprintln!("enerinferd: {line}"));
+    let given_back = session.run(&messages, say);
     drop(session);
     if given_back {
         journal.clear()?;
@@ -235,7 +241,7 @@ fn load(args: &RunArgs) -> Result<ModelTables> {
     if let Some(path) = &args.measurements {
         let (table, warnings) = MeasurementTable::read(path, "this device")?;
         for warning in warnings {
-            eprintln!("enerinferd: warning: {warning}");
+            say(&format!("warning: {warning}"));
         }
         let name = args.model.as_deref().unwrap_or_default();
         return Ok(ModelTables::measured(&table, name)?);
@@ -355,7 +361,7 @@ fn read_events(path: Option<PathBuf>, to: Sender<Message>) {
             Some(path) => read_path(&path, &to),
         };
         if let Err(e) = result {
-            eprintln!("enerinferd: cannot read events: {e}");
+            say(&format!("cannot read events: {e}"));
         }
         // If nobody listens any more, the loop has ended already.
         let _ = to.send(Message::Closed);

@@ -164,6 +164,31 @@ fn follows_events_and_gives_everything_back() {
 }
 
 #[test]
+fn control_goes_on_when_nobody_reads_the_log() {
+    let board = Board::new();
+    let before = board.snapshot();
+    let (mut child, mut events) = board.start(&[]);
+    drop(child.stderr.take());
+    writeln!(events, "nonsense\nprefill").unwrap();
+    board.wait_for(FASTEST);
+    writeln!(events, "more nonsense\ndecode 6.5").unwrap();
+    board.wait_for([300, 300, 2112, 2112]);
+    drop(events);
+    assert!(child.wait().unwrap().success());
+    assert_eq!(board.snapshot(), before);
+}
+
+#[test]
+fn a_cause_is_said_once() {
+    let board = Board::new();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_enerinferd"));
+    command.args(["restore", "--journal"]).arg(board.path("nowhere/journal"));
+    let output = command.output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(stderr(&output).matches("No such file").count(), 1, "{}", stderr(&output));
+}
+
+#[test]
 fn every_signal_gives_clocks_back() {
     for signal in ["TERM", "INT", "HUP", "QUIT"] {
         let board = Board::new();

@@ -64,7 +64,13 @@ fn trials(record: &Record) -> Table {
     Table {
         id: "trials".to_owned(),
         caption: String::new(),
-        columns: heads(["Target", "Trial", "CV MAPE, %", "Estimated bytes", "Parameters"]),
+        columns: heads([
+            "Target",
+            "Trial",
+            "CV MAPE, %",
+            "Bytes, estimated from the folds",
+            "Parameters",
+        ]),
         rows: rows.collect(),
     }
 }

@@ -36,7 +36,7 @@ impl Finals {
         progress: &Progress,
     ) -> Result<Self, TrainError> {
         let families = searched.first().map_or(0, |s| s.families.len());
-        let step = progress.step("best of each family", searched.len() * families);
+        let step = progress.step("best of each family");
         let mut out = Finals { families: Vec::new(), designs: Vec::new() };
         for family in 0..families {
             let mut by_target = Vec::new();
@@ -64,7 +64,7 @@ impl Finals {
                     est_bytes: best.and_then(|b| search.candidates[b].est_bytes),
                 });
                 by_target.push((s.data.target, held_out, predicted));
-                step.set(family * searched.len() + t + 1);
+                step.set(family * searched.len() + t + 1, families * searched.len());
             }
             let name = searched[0].families[family].name;
             out.designs.push(design(name, &by_target, test));

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 use enerinfer_artifacts::write_atomic;
-use enerinfer_codegen::{Options, check_destination, generate_to};
+use enerinfer_codegen::{Optimise, Options, check_destination, generate_to, size_warning};
 use enerinfer_datasets::{MeasurementTable, Model, WeightFormat, mixture_sampler, sampler};
 use enerinfer_device::{Noise, SimulatedDevice};
 
@@ -69,6 +69,16 @@ pub fn run(args: &TrainArgs) -> Result<String> {
         ))
         .into());
     }
+    let families = families(args);
+    if !families.iter().any(|family| family.compiles()) {
+        let all = Family::ALL.iter().filter(|family| family.compiles());
+        return Err(BadInput(format!(
+            "--families: none of them can be compiled for a device; add one that can, to compare \
+             the others with: {}",
+            all.map(|family| family.name()).collect::<Vec<_>>().join(" or ")
+        ))
+        .into());
+    }
     let out = args.out.clone().unwrap_or_else(|| Path::new("out").join(platform));
     check_output_folder(&out, args)?;
     if let Some(threads) = args.threads {
@@ -88,7 +98,6 @@ pub fn run(args: &TrainArgs) -> Result<String> {
     let thermal = thermal_model(&input, args, &progress)?;
     std::fs::create_dir_all(&out)
         .with_context(|| format!("cannot create the output folder {}", out.display()))?;
-    let families = families(args);
     let journal = open_journal(&out, &input.table, args, &progress)?;
     let config = Config {
         table: &input.table,
@@ -105,7 +114,11 @@ pub fn run(args: &TrainArgs) -> Result<String> {
         command: regenerate_command(simulates, args),
     };
     let outcome = pipeline::run(&config, &progress)?;
-    write_outputs(&out, &input.table, &outcome)?;
+    let options = Options { optimise: args.optimise, ..Options::default() };
+    write_outputs(&out, &input.table, &outcome, &options)?;
+    if let Some(warning) = size_warning(&out.join(CRATE))? {
+        eprintln!("warning: {warning}");
+    }
 
     let mut text = enerinfer_reports::summary_table(&outcome.record);
     let _ = writeln!(text, "Report: {}", out.join("report.html").display());
@@ -268,6 +281,9 @@ fn regenerate_command(platform: &str, args: &TrainArgs) -> String {
         " --seed {} --trials {} --flash-budget {}",
         args.seed, args.trials, args.flash_budget
     );
+    if args.optimise == Optimise::Speed {
+        command.push_str(" --optimise speed");
+    }
     for Pick { target, bytes } in &args.pick {
         let _ = write!(command, " --pick {}={bytes}", target.name());
     }
@@ -341,7 +357,12 @@ fn check_output_folder(out: &Path, args: &TrainArgs) -> Result<()> {
 
 /// Writes everything to a staging folder and then renames it into place: a failure while writing
 /// leaves the old outputs as they were.
-fn write_outputs(out: &Path, table: &MeasurementTable, outcome: &Outcome) -> Result<()> {
+fn write_outputs(
+    out: &Path,
+    table: &MeasurementTable,
+    outcome: &Outcome,
+    options: &Options,
+) -> Result<()> {
     let staging = out.join(STAGING);
     let io = |what: &'static str, path: &Path| format!("cannot {what} {}", path.display());
     let clear = || -> Result<()> {
@@ -355,7 +376,7 @@ fn write_outputs(out: &Path, table: &MeasurementTable, outcome: &Outcome) -> Res
     // An interrupted run may have left one.
     clear()?;
     std::fs::create_dir(&staging).with_context(|| io("create", &staging))?;
-    let staged = stage(&staging, table, outcome);
+    let staged = stage(&staging, table, outcome, options);
     if staged.is_err() {
         clear()?;
     }
@@ -372,12 +393,17 @@ fn write_outputs(out: &Path, table: &MeasurementTable, outcome: &Outcome) -> Res
     clear()
 }
 
-fn stage(folder: &Path, table: &MeasurementTable, outcome: &Outcome) -> Result<()> {
+fn stage(
+    folder: &Path,
+    table: &MeasurementTable,
+    outcome: &Outcome,
+    options: &Options,
+) -> Result<()> {
     let path = |name: &str| -> PathBuf { folder.join(name) };
     let record = &outcome.record;
     table.write(&path("measurements.csv"))?;
     write_atomic(&path("bundle.enerinfer"), &outcome.bundle.to_bytes()?)?;
-    generate_to(&outcome.bundle, &Options::default(), &path(CRATE))?;
+    generate_to(&outcome.bundle, options, &path(CRATE))?;
     write_atomic(&path("report.json"), record.to_json()?.as_bytes())?;
     write_atomic(&path("report.md"), enerinfer_reports::markdown(record).as_bytes())?;
     write_atomic(&path("report.html"), enerinfer_reports::html(record).as_bytes())?;

@@ -1,8 +1,10 @@
 //! The pipeline: a measurement table in, a bundle and its evaluation record out.
 
+use std::collections::BTreeMap;
+
 use enerinfer_artifacts::record::{
-    DataSummary, Details, FeatureSetScore, HeldoutShape, Importance, PredictorSize, Record,
-    SCHEMA_VERSION, SizeRecord, TargetRecord,
+    BudgetCut, DataSummary, Details, FeatureSetScore, HeldoutShape, Importance, PredictorSize,
+    Record, SCHEMA_VERSION, SizeRecord, TargetRecord,
 };
 use enerinfer_artifacts::{
     Accuracy, Bundle, Domain, Feature, IntPredictor, PlatformId, Predictor, Provenance, ShapeDims,
@@ -10,13 +12,14 @@ use enerinfer_artifacts::{
 };
 use enerinfer_codegen::{Lowered, Options, lower};
 use enerinfer_datasets::{MeasurementTable, Source};
-use enerinfer_hyperparam::{GroupedKFold, mape_percent};
+use enerinfer_hyperparam::{GroupedKFold, Trial, mape_percent};
 use enerinfer_learners::Model;
 use rand::SeedableRng as _;
 use rand::seq::SliceRandom as _;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::TrainError;
+use crate::budget::{self, Selected};
 use crate::cli::Pick;
 use crate::compare::Finals;
 use crate::evaluate::{HeldOut, target_mape_percent};
@@ -26,7 +29,8 @@ use crate::progress::Progress;
 use crate::samples::{FeatureSet, MIXTURE_FEATURES, Samples, median_normaliser, samples};
 use crate::search::{Family, FamilySearch, Settings, TargetData, compiled};
 use crate::seeds::Seeds;
-use crate::select::{Choice, fit_together, front, picked};
+use crate::select::Choice;
+use crate::size_front;
 use crate::split::{is_mixture, split_models};
 use crate::thermal::{self, Thermal};
 
@@ -124,7 +128,6 @@ pub fn run(config: &Config<'_>, progress: &Progress) -> Result<Outcome, TrainErr
         journal: config.journal,
     };
     let searched = search_all(config, &train, &folds, settings, progress)?;
-    let (selected, predictors) = select(&searched, config, seeds.fit)?;
 
     let mut bundle = Bundle {
         platform: PlatformId {
@@ -135,7 +138,7 @@ pub fn run(config: &Config<'_>, progress: &Progress) -> Result<Outcome, TrainErr
             source: table.source.to_string(),
         },
         clocks: table.platform.clocks.clone(),
-        predictors,
+        predictors: Vec::new(),
         thermal: config.thermal.map(|t| t.model.clone()),
         accuracy: Vec::new(),
         test_shapes: test_shapes(&test),
@@ -145,6 +148,12 @@ pub fn run(config: &Config<'_>, progress: &Progress) -> Result<Outcome, TrainErr
             command: config.command.clone(),
         },
     };
+    let points = compiled_targets(&searched)
+        .map(|s| size_front::points(s, &bundle, config.flash_budget_bytes, seeds.fit, progress))
+        .collect::<Result<Vec<_>, _>>()?;
+    let Selected { choices: selected, predictors, scores, cuts } =
+        budget::select(&searched, &points, config, &folds, seeds.fit)?;
+    bundle.predictors = predictors;
     // What is judged is what the device computes: integer predictors, after every pass.
     let lowered = lower(&bundle, &Options::default())?;
     let int = Predictors(&lowered.predictors);
@@ -156,8 +165,8 @@ pub fn run(config: &Config<'_>, progress: &Progress) -> Result<Outcome, TrainErr
     let finals = Finals::new(&searched, &test, seeds.fit, progress)?;
     combined.monolithic_mape_percent = finals.monolithic_mape_percent();
     let mut targets = Vec::new();
-    for (s, &choice) in searched.iter().zip(&selected) {
-        targets.push(target_record(s, choice, int, &train, &test, seeds.fit)?);
+    for ((s, &choice), score) in searched.iter().zip(&selected).zip(&scores) {
+        targets.push(target_record(s, choice, score, int, &train, &test, seeds.fit)?);
     }
     bundle.accuracy = accuracy(&targets, &combined);
 
@@ -172,18 +181,19 @@ pub fn run(config: &Config<'_>, progress: &Progress) -> Result<Outcome, TrainErr
             ));
         }
     }
+    if let Some(cut) = cuts.first() {
+        notes.push(format!(
+            "The preferred predictors exceed the flash budget: {} are compiled instead.",
+            if cut.pruned_is_compiled { "their forests, pruned," } else { "smaller trials" }
+        ));
+    }
     for Pick { target, bytes } in config.picks {
         notes.push(format!(
             "`{}`: picked by the user, the most accurate of at most {bytes} bytes.",
             target.name()
         ));
     }
-    for family in config.families.iter().filter(|f| f.halves()) {
-        notes.push(format!(
-            "{}: trials ran by successive halving over rows; finalists are scored on all.",
-            family.name()
-        ));
-    }
+    notes.extend(halving_notes(&searched));
     if table.platform.clocks.len() == 1 {
         notes.push(
             "The table has only one operating point: there is nothing to choose between."
@@ -226,7 +236,7 @@ pub fn run(config: &Config<'_>, progress: &Progress) -> Result<Outcome, TrainErr
         fronts: held_out.median_front(&ranking, &test),
         combined,
         ranking,
-        size: size_record(&lowered, config.flash_budget_bytes),
+        size: size_record(&lowered, config.flash_budget_bytes, cuts),
         notes,
         details: Details {
             heldout_shapes: test
@@ -239,6 +249,11 @@ pub fn run(config: &Config<'_>, progress: &Progress) -> Result<Outcome, TrainErr
             feature_sets: feature_sets(config, &searched, &selected, &train, &folds, seeds.fit)?,
             thermal: config.thermal.and_then(|t| t.accuracy.clone()),
             importances: importances(&searched, &bundle.predictors, seeds.importance)?,
+            size_points: compiled_targets(&searched)
+                .zip(&points)
+                .zip(&selected)
+                .flat_map(|((s, points), &choice)| size_front::record(s, points, choice))
+                .collect(),
             ..Details::default()
         },
     };
@@ -299,6 +314,24 @@ fn targets_of(table: &MeasurementTable) -> impl Iterator<Item = Target> {
     })
 }
 
+/// Which families' trials were cut short for which targets, a sentence per family.
+fn halving_notes(searched: &[Searched]) -> Vec<String> {
+    let mut targets: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for s in searched {
+        for family in s.families.iter().filter(|family| family.halved) {
+            targets.entry(family.name).or_default().push(format!("`{}`", s.data.target.name()));
+        }
+    }
+    let note = |(family, targets): (&str, Vec<String>)| {
+        format!(
+            "{family}: trials for {} ran by successive halving over rows; finalists are scored on \
+             all.",
+            targets.join(", ")
+        )
+    };
+    targets.into_iter().map(note).collect()
+}
+
 /// The searches of one target.
 pub(crate) struct Searched {
     pub(crate) data: TargetData,
@@ -325,10 +358,9 @@ fn search_all(
                 settings.trials,
                 folds.k()
             );
-            let step = progress.step(&title, settings.trials * folds.k());
-            let found =
-                FamilySearch::run(family, &data, folds, settings, &|done, _| step.set(done))?;
-            families.push(found);
+            let step = progress.step(&title);
+            let set = |done, total| step.set(done, total);
+            families.push(FamilySearch::run(family, &data, folds, settings, &set)?);
         }
         out.push(Searched { data, families });
     }
@@ -380,48 +412,16 @@ fn feature_sets(
     Ok(out)
 }
 
-/// Chooses a trial for every compiled target and fits it on all training rows, so that the fitted
-/// forests together are within the budget.
-fn select(
-    searched: &[Searched],
-    config: &Config<'_>,
-    fit_seed: u64,
-) -> Result<(Vec<Choice>, Vec<Predictor>), TrainError> {
-    let budget_bytes = config.flash_budget_bytes;
-    let compiled: Vec<&Searched> =
-        searched.iter().filter(|s| s.data.target != Target::Monolithic).collect();
-    let mut allowed = budget_bytes;
-    loop {
-        let fronts = compiled
-            .iter()
-            .map(|s| {
-                let target = s.data.target;
-                match config.picks.iter().find(|pick| pick.target == target) {
-                    Some(pick) => Ok(vec![picked(target.name(), &s.families, pick.bytes)?]),
-                    None => front(target.name(), &s.families, allowed),
-                }
-            })
-            .collect::<Result<Vec<_>, _>>()?;
-        let choices = fit_together(&fronts, allowed)?;
-        let predictors = compiled
-            .iter()
-            .zip(&choices)
-            .map(|(s, c)| {
-                predictor(&s.data, s.families[c.family].refit(c.trial, &s.data, fit_seed)?)
-            })
-            .collect::<Result<Vec<Predictor>, TrainError>>()?;
-        let actual: u64 =
-            predictors.iter().map(|p| enerinfer_codegen::estimate_bytes(&p.forest)).sum();
-        if actual <= budget_bytes {
-            return Ok((choices, predictors));
-        }
-        // The forests grew by more than the estimate from the folds: ask for less. `allowed`
-        // falls each time, so this ends, at the latest with the budget error.
-        allowed = (allowed.saturating_mul(budget_bytes) / actual).min(allowed - 1);
-    }
+/// The searches of targets that are compiled.
+pub(crate) fn compiled_targets(searched: &[Searched]) -> impl Iterator<Item = &Searched> {
+    searched.iter().filter(|s| s.data.target != Target::Monolithic)
 }
 
-fn predictor(data: &TargetData, model: Model) -> Result<Predictor, TrainError> {
+/// A fitted model as the bundle's predictor.
+///
+/// # Errors
+/// If the model cannot be compiled.
+pub(crate) fn predictor(data: &TargetData, model: Model) -> Result<Predictor, TrainError> {
     let Samples { columns, normaliser, .. } = &data.samples;
     let domain = columns
         .iter()
@@ -437,6 +437,7 @@ fn predictor(data: &TargetData, model: Model) -> Result<Predictor, TrainError> {
 fn target_record(
     searched: &Searched,
     choice: Choice,
+    score: &Trial,
     int: Predictors<'_>,
     train: &MeasurementTable,
     test: &MeasurementTable,
@@ -457,8 +458,8 @@ fn target_record(
         features: data.samples.features.iter().map(|f| f.name().to_owned()).collect(),
         normaliser: data.samples.normaliser.map(|n| n.feature.name().to_owned()),
         params: candidate.params.clone(),
-        cv_mape_percent: candidate.trial.mean().ok_or_else(unusable)?,
-        cv_se_percent: candidate.trial.standard_error().unwrap_or(0.0),
+        cv_mape_percent: score.mean().ok_or_else(unusable)?,
+        cv_se_percent: score.standard_error().unwrap_or(0.0),
         heldout_mape_percent: target_mape_percent(int, target, test)?,
         raw_target_mape_percent,
         forest: int.get(target).map(|p| p.forest.stats()),
@@ -521,7 +522,7 @@ fn accuracy(
     out
 }
 
-fn size_record(lowered: &Lowered, budget_bytes: u64) -> SizeRecord {
+fn size_record(lowered: &Lowered, budget_bytes: u64, cuts: Vec<BudgetCut>) -> SizeRecord {
     let predictors: Vec<PredictorSize> = lowered
         .predictors
         .iter()
@@ -537,7 +538,8 @@ fn size_record(lowered: &Lowered, budget_bytes: u64) -> SizeRecord {
                 .fold(0.0, |sum, s| sum + s.error_bound),
         })
         .collect();
-    SizeRecord { budget_bytes, est_bytes: predictors.iter().map(|p| p.est_bytes).sum(), predictors }
+    let est_bytes = predictors.iter().map(|p| p.est_bytes).sum();
+    SizeRecord { budget_bytes, est_bytes, predictors, cuts }
 }
 
 #[cfg(test)]

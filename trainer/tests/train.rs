@@ -3,11 +3,12 @@
 
 mod common;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use common::train;
-use enerinfer_artifacts::{Bundle, record::Record};
+use enerinfer_artifacts::record::{Record, SizePoint};
+use enerinfer_artifacts::{Bundle, Target};
 
 const SMALL: [&str; 8] =
     ["--platform", "h_phone", "--models", "30", "--trials", "6", "--quiet", "--seed=7"];
@@ -216,6 +217,8 @@ fn usage_errors_say_what_to_do() {
         (&["--platform", "orin", "--trials", "0"], "--trials"),
         (&[], "--platform"),
         (&["--platform", "x", "--measurements", "gone.csv"], "gone.csv"),
+        (&["--platform", "orin", "--families", "svr,mlp"], "add one that can, to compare"),
+        (&["--platform", "orin", "--optimise", "fast"], "[possible values: size, speed]"),
     ] {
         let run = train(folder.path(), args);
         assert_eq!(run.code, 2, "{args:?}: {}", run.stderr);
@@ -417,6 +420,21 @@ fn a_killed_run_resumes_to_the_bytes_of_an_undisturbed_one() {
 }
 
 #[test]
+fn the_device_crate_is_small_or_fast_as_asked() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out/h_phone");
+    let profile = |args: &[&str]| {
+        let run = train(folder.path(), &[&SMALL[..], args].concat());
+        assert_eq!(run.code, 0, "{}", run.stderr);
+        let command = Bundle::read(&out.join("bundle.enerinfer")).unwrap().provenance.command;
+        let manifest = std::fs::read_to_string(out.join("enerinfer-runtime/Cargo.toml")).unwrap();
+        (command.contains("--optimise speed"), manifest.contains("opt-level = 3"))
+    };
+    assert_eq!(profile(&[]), (false, false));
+    assert_eq!(profile(&["--resume", "--optimise", "speed"]), (true, true));
+}
+
+#[test]
 fn another_point_of_the_front_is_picked_without_a_new_search() {
     let folder = tempfile::tempdir().unwrap();
     assert_eq!(train(folder.path(), &SMALL).code, 0);
@@ -424,28 +442,31 @@ fn another_point_of_the_front_is_picked_without_a_new_search() {
     let journal = std::fs::read(out.join("search.jsonl")).unwrap();
     let power = || {
         let record = Record::read(&out.join("report.json")).unwrap();
-        let power = record.targets.into_iter().find(|t| t.target.name() == "power").unwrap();
-        (power, record.notes)
+        let power = |target: Target| target == Target::Power;
+        let size = record.size.predictors.into_iter().find(|p| power(p.target)).unwrap();
+        let target = record.targets.into_iter().find(|t| power(t.target)).unwrap();
+        let points = record.details.size_points.into_iter().filter(|p| power(p.target));
+        (target, size.est_bytes, points.collect::<Vec<SizePoint>>(), record.notes)
     };
-    let (before, _) = power();
-    let smallest = before.trials.iter().filter_map(|t| t.est_bytes).min().unwrap();
     let pick = |bytes: u64| {
         let pick = format!("power={bytes}");
         train(folder.path(), &[&SMALL[..], &["--resume", "--pick", &pick]].concat())
     };
-    let largest = before.trials.iter().filter_map(|t| t.est_bytes).max().unwrap();
-    for bytes in [smallest, largest] {
+    let (_, compiled, points, _) = power();
+    let shown: BTreeSet<&str> = points.iter().map(|p| p.family.as_str()).collect();
+    assert_eq!(shown.into_iter().collect::<Vec<_>>(), ["boosted_trees", "random_forest"]);
+    let chosen = points.iter().find(|p| p.chosen).unwrap();
+    assert_eq!(chosen.compiled_bytes, compiled, "one size for one predictor");
+    for point in points.iter().filter(|p| p.on_front) {
+        let bytes = point.compiled_bytes;
         let run = pick(bytes);
         assert_eq!(run.code, 0, "{}", run.stderr);
-        let (after, notes) = power();
+        let (target, compiled, again, notes) = power();
         assert!(notes.iter().any(|n| n.contains("`power`") && n.contains(&bytes.to_string())));
-        let lowest = after
-            .trials
-            .iter()
-            .filter(|t| t.est_bytes.is_some_and(|b| b <= bytes))
-            .filter_map(|t| t.cv_mape_percent)
-            .fold(f64::INFINITY, f64::min);
-        assert_eq!(after.cv_mape_percent, lowest, "the most accurate of at most {bytes} bytes");
+        assert_eq!((&target.family, &target.params), (&point.family, &point.params));
+        assert_eq!((target.cv_mape_percent, compiled), (point.cv_mape_percent, bytes));
+        let chosen: Vec<_> = again.iter().filter(|p| p.chosen).map(|p| p.trial).collect();
+        assert_eq!(chosen, [point.trial], "the front stays as it was printed");
         assert!(std::fs::read(out.join("search.jsonl")).unwrap() == journal, "a trial was fitted");
     }
 

@@ -22,6 +22,10 @@ const STALE: Micros = Micros(5_000_000);
 const STUCK_UC: i64 = 2_000_000;
 /// The QoE is given up when its coolest point is predicted to reach the threshold this soon.
 const IMMINENT_MS: u32 = 2_000;
+/// The same for heat that has left the accelerator but not reached the shell yet.
+const STORED_MS: u32 = 8_000;
+/// What such heat may add to `T_max`.
+const OVERSHOOT: MilliCelsius = MilliCelsius(100);
 /// Seconds whose warming is continued to tell how near `T_max` is.
 const TREND_S: usize = 5;
 /// The default policy returns to the energy-aware choice this far below `T_pre`, and to the QoE
@@ -442,7 +446,8 @@ impl<'a, const N: usize> ThermalController<'a, N> {
             line.reaches(below(t_max), HORIZON_MS)
         } else {
             // A forecast alone is no reason: a window with a jump in it forecasts anything.
-            self.is_imminent() && line.reaches(t_max, IMMINENT_MS)
+            (self.is_imminent(IMMINENT_MS) && line.reaches(t_max, IMMINENT_MS))
+                || (self.is_imminent(STORED_MS) && self.overshoots(forecast))
         };
         if give_up {
             return (self.fastest_safe(forecast, at.current), true);
@@ -450,14 +455,25 @@ impl<'a, const N: usize> ThermalController<'a, N> {
         (best, false)
     }
 
-    /// Whether the warming of the last seconds, continued for [`IMMINENT_MS`], reaches `T_max`.
-    fn is_imminent(&self) -> bool {
+    /// Whether the coolest point would keep `T_max` for good, and yet bring the shell to
+    /// [`OVERSHOOT`] above it first, by heat that is on its way already.
+    fn overshoots(&self, forecast: &Forecast) -> bool {
+        let coolest = self.coolest(MicroTokPerS(0));
+        if !self.is_sustainable(coolest) {
+            return false;
+        }
+        let limit = MilliCelsius(self.config.t_max.0.saturating_add(OVERSHOOT.0));
+        forecast.line(self.heat(coolest)).reaches(limit, HORIZON_MS)
+    }
+
+    /// Whether the warming of the last seconds, continued for `ms`, reaches `T_max`.
+    fn is_imminent(&self, ms: u32) -> bool {
         let (now, before) = match &self.window {
             Some(window) => (window.newest().0, window.ago(TREND_S).0),
             None => return true,
         };
         let rise = i64::from(now).saturating_sub(before.into()).max(0);
-        let ahead = rise.saturating_mul(i64::from(IMMINENT_MS)) / (1_000 * TREND_S as i64);
+        let ahead = rise.saturating_mul(i64::from(ms)) / (1_000 * TREND_S as i64);
         i64::from(now).saturating_add(ahead) >= i64::from(self.config.t_max.0)
     }
 

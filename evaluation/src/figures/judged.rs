@@ -78,7 +78,7 @@ impl JudgedModel {
 
 impl Judged {
     /// Name of the platform.
-    pub(super) fn platform(&self) -> &str {
+    pub(crate) fn platform(&self) -> &str {
         &self.device.platform().name
     }
 
@@ -94,7 +94,7 @@ impl Judged {
 
     /// Real LLMs that the paper tests on this platform (Figure 12, Table 2); on others, those of
     /// the paper's platforms.
-    pub(super) fn papers_llms(&self) -> Vec<&JudgedModel> {
+    pub(crate) fn papers_llms(&self) -> Vec<&JudgedModel> {
         let names: &[&str] = match self.platform() {
             "h_phone" | "m_phone" => &["LLaMA2-1.3B", "Qwen2-1.5B"],
             "laptop" => &["LLaMA2-1.3B", "Qwen2-1.5B", "Llama-3.2-3B"],
