@@ -93,6 +93,8 @@ fn with_feature(mut shape: ShapeDims, feature: Feature, value: u32) -> Option<Sh
         Feature::Ffn => &mut shape.ffn,
         Feature::Vocab => &mut shape.vocab,
         Feature::HeadDim => &mut shape.head_dim,
+        Feature::Experts => &mut shape.experts,
+        Feature::ActiveExperts => &mut shape.active_experts,
         Feature::TotalParamsK => {
             shape.total_params = u64::from(value) * 1000;
             return Some(shape);
