@@ -21,11 +21,16 @@ pub struct Predictor;
 
 impl Predictor {
     /// Throughput, power and accelerator power of a model at every operating point. Called once
-    /// when a model is loaded: `R[u] = peak · scale[u]` (EnerInfer §4.2).
+    /// when a model is loaded: `R[u] = peak · scale[u]` (EnerInfer §4.2). At the highest clocks
+    /// the scale is 1 by definition, so that no point is predicted faster than they are and a
+    /// controller that walks the front always gets to them.
     pub fn tables(shape: &Shape) -> Prediction {
         let peak = model::peak(shape);
         let mut scale = [0; model::POINTS];
         model::scale(shape, &mut scale);
+        if let Some(highest) = scale.last_mut() {
+            *highest = SCALE_ONE;
+        }
         let mut power = [0; model::POINTS];
         model::power(shape, &mut power);
         let mut accel_power = [0; model::POINTS];
@@ -40,6 +45,9 @@ impl Predictor {
         }
     }
 }
+
+/// 1.0 of a scale.
+const SCALE_ONE: u32 = 1 << 30;
 
 /// `peak · scale`, the latter in 2⁻³⁰; never zero, so that efficiency and time per token exist.
 fn throughput(peak: u32, scale: u32) -> u32 {
@@ -83,5 +91,22 @@ pub fn denormalise(value: u32, reference: u32, feature: u32) -> u32 {
         u32::MAX
     } else {
         quotient as u32
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The committed model's forests are drawn at random, so that its scale of the highest clocks
+    /// says nothing.
+    #[test]
+    fn the_highest_clocks_reach_the_peak_and_nothing_exceeds_it() {
+        for hidden in [512, 1536, 4096, 8192] {
+            let shape = Shape::new(28, hidden, 12, 2, 8960, 151_936);
+            let throughput = Predictor::tables(&shape).tables.throughput;
+            assert_eq!(throughput.last().map(|r| r.0), Some(model::peak(&shape)));
+            assert_eq!(throughput.iter().max(), throughput.last());
+        }
     }
 }

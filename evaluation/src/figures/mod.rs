@@ -34,7 +34,7 @@ use enerinfer_device::SimulatedDevice;
 
 use crate::closed_loop::exhibits as closed_loop;
 
-pub use judged::{Judged, JudgedModel, Tables};
+pub use judged::{Judged, JudgedModel, Tables, WithMixtures};
 
 /// Why a figure could not be computed.
 #[derive(Debug, thiserror::Error)]

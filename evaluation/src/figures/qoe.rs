@@ -210,6 +210,8 @@ fn pictures(judged: &Judged, model: &JudgedModel) -> [Chart; 2] {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     fn subject(truth: &[(f64, f64)], predicted: &[(f64, f64)]) -> Subject {
@@ -244,5 +246,31 @@ mod tests {
         assert_eq!(outcome(&subjects, Chooser::Predicted).violations, 1, "at 6 tok/s");
         assert_eq!(outcome(&subjects, Chooser::Feedback).violations, 0);
         assert_eq!(outcome(&subjects, Chooser::Oracle).worst_loss_percent, Some(0.0));
+    }
+
+    proptest! {
+        /// Whatever is predicted: if no point is predicted faster than the highest clocks, which
+        /// are the fastest in truth, feedback ends at a point that is fast enough. For then they
+        /// are on the front, and the first choice is never behind them.
+        #[test]
+        fn feedback_meets_every_target_that_the_highest_clocks_meet(
+            // Few values, so that ties are frequent.
+            points in prop::collection::vec((1u32..6, 1u32..4, 1u32..6, 1u32..4), 1..9),
+        ) {
+            type Drawn = (u32, u32, u32, u32);
+            let pairs = |of: fn(&Drawn) -> (u32, u32)| -> Vec<(f64, f64)> {
+                let mut all: Vec<(u32, u32)> = points.iter().map(of).collect();
+                let fastest = all.iter().map(|p| p.0).max().unwrap_or(1);
+                if let Some(highest) = all.last_mut() {
+                    highest.0 = fastest;
+                }
+                all.into_iter().map(|(r, e)| (f64::from(r), f64::from(e))).collect()
+            };
+            let s = subject(&pairs(|p| (p.0, p.1)), &pairs(|p| (p.2, p.3)));
+            for qoe in s.reachable() {
+                let chosen = s.choose(Chooser::Feedback, qoe).map(|d| d.throughput_tok_per_s);
+                prop_assert!(chosen >= Some(qoe), "{chosen:?} for {qoe}");
+            }
+        }
     }
 }
