@@ -79,6 +79,33 @@ pub struct Details {
     pub designs: Vec<DesignScore>,
     /// The paper's inputs against the derived ones, per target.
     pub feature_sets: Vec<FeatureSetScore>,
+    /// What accuracy a size buys, per target and family, smallest first.
+    pub size_points: Vec<SizePoint>,
+}
+
+/// A trial that no smaller one of its family equals, fitted on all training rows and compiled.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct SizePoint {
+    /// The target.
+    pub target: Target,
+    /// Learner family.
+    pub family: String,
+    /// Number of the trial within the family's search of the target, from 1.
+    pub trial: u32,
+    /// Hyper-parameters.
+    pub params: BTreeMap<String, String>,
+    /// Cross-validated MAPE, %.
+    pub cv_mape_percent: f64,
+    /// Size as estimated from the folds' fits, bytes.
+    pub est_bytes: u64,
+    /// Size of the compiled predictor, estimated for thumbv7em like [`PredictorSize::est_bytes`]:
+    /// what `train --pick` compares.
+    pub compiled_bytes: u64,
+    /// Whether no other point of any family is at most as large and as accurate.
+    pub on_front: bool,
+    /// Whether it is the predictor of the bundle.
+    pub chosen: bool,
 }
 
 /// Held-out throughput MAPE of one family in both designs (EnerInfer §4.2).
@@ -293,7 +320,7 @@ pub struct Trial {
     pub fold_mape_percent: Vec<Option<f64>>,
     /// Their mean; `null` if any fold diverged.
     pub cv_mape_percent: Option<f64>,
-    /// Estimated code size, bytes, of a forest fitted with these parameters.
+    /// Size of a forest fitted with these parameters, estimated from the first fold's, bytes.
     pub est_bytes: Option<u64>,
 }
 
@@ -420,6 +447,40 @@ pub struct SizeRecord {
     pub est_bytes: u64,
     /// Per predictor.
     pub predictors: Vec<PredictorSize>,
+    /// What the budget took, per predictor; empty if the preferred predictors are within it.
+    #[serde(default)]
+    pub cuts: Vec<BudgetCut>,
+}
+
+/// Two ways in which a predictor may be made small enough for the budget of all: pruning the
+/// preferred trial's forest, or a smaller trial. All targets go the way whose cross-validated MAPEs
+/// have the lower sum.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct BudgetCut {
+    /// The target.
+    pub target: Target,
+    /// The preferred trial, fitted on all training rows.
+    pub preferred: CutOption,
+    /// Its forest after cost-complexity pruning; the MAPE is that of the folds' fits on their
+    /// held-out models, pruned at the same cost of a leaf. `null` if nothing fits.
+    pub pruned: Option<CutOption>,
+    /// The smaller trial; `null` if none is small enough.
+    pub smaller: Option<CutOption>,
+    /// Whether the pruned forest is compiled rather than the smaller trial's.
+    pub pruned_is_compiled: bool,
+}
+
+/// Size and accuracy of a predictor before the passes of the compiler.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct CutOption {
+    /// Leaves of all trees.
+    pub leaves: u32,
+    /// Estimate for thumbv7em, bytes.
+    pub est_bytes: u64,
+    /// Cross-validated MAPE, %.
+    pub cv_mape_percent: f64,
 }
 
 /// Size of one compiled predictor.

@@ -112,7 +112,9 @@ fn what_it_was_optimised_for_is_in_cost_profile_and_command() {
         let text = |name: &str| String::from_utf8(files[name].clone()).unwrap();
         let (readme, manifest) = (text("README.md"), text("Cargo.toml"));
         assert!(manifest.contains(&format!("\nopt-level = {level}")), "{manifest}");
-        let line = format!("compile-forest out/tiny/bundle.enerinfer --out out/tiny/enerinfer-runtime{option}\n");
+        let line = format!(
+            "compile-forest out/tiny/bundle.enerinfer --out out/tiny/enerinfer-runtime{option}\n"
+        );
         assert!(readme.contains(&line), "{readme}");
         let speed = optimise == Optimise::Speed;
         let cost = section(&readme, "Cost");

@@ -49,8 +49,25 @@ impl Bins {
         }
     }
 
+    /// Offers every boundary between the rows of a node in `features` to `winner`; gives those that
+    /// are constant in the node.
+    #[inline(always)]
+    pub(crate) fn scan<const F: usize>(
+        &mut self,
+        rows: &[Row<F>],
+        features: &[u32],
+        winner: &mut Winner,
+    ) -> u32 {
+        self.fill(rows, features);
+        let mut constant = 0;
+        for &f in features {
+            constant |= u32::from(!self.scan_one(f, winner)) << f;
+        }
+        constant
+    }
+
     /// Adds the rows of a node to the bins of `features`.
-    pub(crate) fn fill<const F: usize>(&mut self, rows: &[Row<F>], features: &[u32]) {
+    fn fill<const F: usize>(&mut self, rows: &[Row<F>], features: &[u32]) {
         self.dense.clear();
         self.sparse.clear();
         for &f in features {
@@ -73,7 +90,7 @@ impl Bins {
 
     /// Offers every boundary between occupied bins of `feature` to `winner` and empties them; false
     /// if the feature is constant in the node.
-    pub(crate) fn scan(&mut self, feature: u32, winner: &mut Winner) -> bool {
+    fn scan_one(&mut self, feature: u32, winner: &mut Winner) -> bool {
         let Place { first, words, .. } = self.places[feature as usize];
         let sums = &mut self.sums[first..first + 64 * words];
         let mut left = Sum::default();

@@ -87,6 +87,7 @@ mod oob;
 mod poly;
 mod predict;
 mod prepare;
+mod prune;
 mod search;
 mod share;
 mod small;
@@ -110,6 +111,7 @@ pub use mlp::{Activation, MlpLearner, MlpParams};
 pub use oob::{OutOfBag, out_of_bag};
 pub use poly::{PolyLearner, PolyParams};
 pub use predict::predict;
+pub use prune::Pruner;
 pub use search::{Halving, Search, Task, search, search_by_halving};
 pub use share::{
     Fold, ForestSize, HeldOut, boost_groups, evaluate_boosted, evaluate_forests, forest_groups,

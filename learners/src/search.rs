@@ -103,11 +103,15 @@ pub struct Halving {
 
 impl Halving {
     /// Trials and training rows of each round for folds of `rows` training rows; the last round
-    /// has all rows.
+    /// has all rows. It is the only one where the rows are few: a first round on more than one in
+    /// `factor` of them would save little.
     pub fn rounds(&self, rows: usize) -> Vec<(usize, usize)> {
         let factor = self.factor.max(2);
         let (mut trials, mut cap) = (self.trials, self.first_rows.max(1));
         let mut rounds = Vec::new();
+        if rows <= cap.saturating_mul(factor) {
+            return vec![(trials, rows)];
+        }
         while cap < rows {
             rounds.push((trials, cap));
             trials = trials.div_ceil(factor);
@@ -121,7 +125,8 @@ impl Halving {
 /// As [`search`], for families whose fits to all rows are too slow to be made `n` times: all
 /// trials start on few rows, and only the best go on to more. Trials that were left behind keep
 /// their last scores and are not [`Search::complete`]. The store keeps the last round, the long
-/// one; a resumed search repeats the others.
+/// one; a resumed search repeats the others. Progress counts training rows of all fits, since a
+/// fit to more rows takes longer.
 ///
 /// # Errors
 ///
@@ -141,7 +146,7 @@ pub fn search_by_halving<L: Learner>(
     let params = draw_unique(learner, halving.trials, draw_seed);
     // A small space may have fewer members than were asked for.
     let rounds = Halving { trials: params.len(), ..halving }.rounds(most_rows);
-    let total: usize = rounds.iter().map(|round| round.0 * folds.k()).sum();
+    let total: usize = rounds.iter().map(|(trials, rows)| trials * rows * folds.k()).sum();
     let mut done = 0;
     let round = Round { learner, task: &task, parts: &parts, params: &params };
 
@@ -158,9 +163,9 @@ pub fn search_by_halving<L: Learner>(
         let last = rows >= most_rows;
         let store = if last { store } else { &NoStore };
         let (scores, found) = round.run(&left, rows, store, &|now, _| {
-            progress(done + now, total);
+            progress(done + now * rows, total);
         })?;
-        done += count * folds.k();
+        done += count * rows * folds.k();
         for ((&trial, score), size) in left.iter().zip(scores).zip(found) {
             trials[trial] = score;
             sizes[trial] = size;

@@ -24,8 +24,8 @@ pub(crate) struct Small<const F: usize> {
     /// Score of every division of the rows, by the set of places on one side; for the smallest
     /// nodes, where the features offer the same few divisions again and again.
     divisions: [f64; 1 << MAX_DIVIDED],
-    /// Score of every boundary of one feature.
-    scores: [i64; MAX_ROWS],
+    /// Score of every boundary of each feature.
+    scores: [[i64; MAX_ROWS]; F],
 }
 
 impl<const F: usize> Small<F> {
@@ -34,7 +34,13 @@ impl<const F: usize> Small<F> {
         let max_rows = if (0..matrix.features().len()).all(fits) { MAX_ROWS } else { 0 };
         let networks = (0..=MAX_ROWS).map(network).collect();
         let divisions = [0.0; 1 << MAX_DIVIDED];
-        Small { max_rows, networks, keys: [[0; F]; MAX_ROWS], divisions, scores: [0; MAX_ROWS] }
+        Small {
+            max_rows,
+            networks,
+            keys: [[0; F]; MAX_ROWS],
+            divisions,
+            scores: [[0; MAX_ROWS]; F],
+        }
     }
 
     /// Whether a node of so many rows can be sorted.
@@ -42,8 +48,28 @@ impl<const F: usize> Small<F> {
         rows <= self.max_rows
     }
 
+    /// Offers the best boundary between the rows of a node in `features` to `winner`, the first of
+    /// equals; gives those that are constant in the node.
+    #[inline(always)]
+    pub(crate) fn scan(&mut self, rows: &[Row<F>], features: &[u32], winner: &mut Winner) -> u32 {
+        self.sort(rows, winner);
+        // The best is taken when all are known: which is best so far cannot be foretold, and
+        // taking it each time costs more than the scores.
+        let (mut top, mut best, mut constant) = (0, 0, 0);
+        for &f in features {
+            match self.highest(rows, f, winner) {
+                Some(score) => (top, best) = if score > top { (score, f) } else { (top, best) },
+                None => constant |= 1 << f,
+            }
+        }
+        if top > 0 {
+            self.take(rows, best, top, winner);
+        }
+        constant
+    }
+
     /// Sorts every column of a node.
-    pub(crate) fn sort(&mut self, rows: &[Row<F>], winner: &Winner) {
+    fn sort(&mut self, rows: &[Row<F>], winner: &Winner) {
         for (place, (keys, row)) in (0..).zip(self.keys.iter_mut().zip(rows)) {
             for (key, &code) in keys.iter_mut().zip(&row.codes) {
                 *key = (code << PLACE_BITS) as i16 | place;
@@ -71,20 +97,21 @@ impl<const F: usize> Small<F> {
         }
     }
 
-    /// Offers every boundary of `feature` between the sorted rows; false if it is constant.
+    /// Highest score of a boundary of `feature` between the sorted rows, as bits; `None` if it is
+    /// constant.
     #[inline]
-    pub(crate) fn scan(&mut self, rows: &[Row<F>], feature: u32, winner: &mut Winner) -> bool {
+    fn highest(&mut self, rows: &[Row<F>], feature: u32, winner: &Winner) -> Option<i64> {
         let keys = &self.keys[..rows.len()];
         let f = feature as usize;
         let code = |at: usize| keys[at][f] as u16 >> PLACE_BITS;
         let place = |at: usize| keys[at][f] as usize % MAX_ROWS;
         let last = keys.len() - 1;
         if code(0) == code(last) {
-            return false;
+            return None;
         }
         // Scores are not negative where they matter, and then as ordered as their bits; what is no
         // boundary has none. So no branch depends on the values.
-        let scores = &mut self.scores[..last];
+        let scores = &mut self.scores[f][..last];
         let mut top = 0;
         let mut offer = |at: usize, score: f64, out: &mut i64| {
             *out = score.to_bits() as i64 & -i64::from(code(at) != code(at + 1));
@@ -103,15 +130,21 @@ impl<const F: usize> Small<F> {
                 offer(at, winner.score(left), out);
             }
         }
-        let score = f64::from_bits(top as u64);
-        if winner.beaten_by(score)
-            && let Some(at) = scores.iter().position(|&bits| bits == top)
-        {
+        Some(top)
+    }
+
+    /// Offers the boundary of `feature` that has this score.
+    fn take(&self, rows: &[Row<F>], feature: u32, score: i64, winner: &mut Winner) {
+        let (keys, f) = (&self.keys[..rows.len()], feature as usize);
+        let found = self.scores[f].iter().position(|&bits| bits == score);
+        if let Some(at) = found.filter(|at| at + 1 < keys.len()) {
+            let code = |at: usize| keys[at][f] as u16 >> PLACE_BITS;
             let mut left = Sum::default();
-            (0..=at).for_each(|at| left += rows[place(at)].sum);
-            winner.take(score, feature, (code(at), code(at + 1)), left);
+            for key in &keys[..=at] {
+                left += rows[key[f] as usize % MAX_ROWS].sum;
+            }
+            winner.take(f64::from_bits(score as u64), feature, (code(at), code(at + 1)), left);
         }
-        true
     }
 }
 

@@ -250,22 +250,12 @@ impl<const F: usize> Splitter<F> {
         let list = &list[..n];
         let rows = &self.rows[node.lo..node.hi];
         let mut winner = Winner::new(self.scale, node.total, self.limits.min_samples_leaf);
-        let is_small = self.small.takes(rows.len());
-        if is_small {
-            self.small.sort(rows, &winner);
+        let constant = if self.small.takes(rows.len()) {
+            self.small.scan(rows, list, &mut winner)
         } else {
-            self.bins.fill(rows, list);
-        }
-        for &f in list {
-            let varies = if is_small {
-                self.small.scan(rows, f, &mut winner)
-            } else {
-                self.bins.scan(f, &mut winner)
-            };
-            if !varies {
-                node.varying &= !(1 << f);
-            }
-        }
+            self.bins.scan(rows, list, &mut winner)
+        };
+        node.varying &= !constant;
         winner.best()
     }
 

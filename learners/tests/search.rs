@@ -138,22 +138,26 @@ fn svr() {
 fn halving_ends_with_fits_to_all_rows() {
     let halving = Halving { trials: 12, first_rows: 20, factor: 2 };
     assert_eq!(halving.rounds(90), [(12, 20), (6, 40), (3, 80), (2, 90)]);
-    assert_eq!(halving.rounds(20), [(12, 20)]);
+    assert_eq!(halving.rounds(41), [(12, 20), (6, 40), (3, 41)]);
+    assert_eq!(halving.rounds(40), [(12, 40)], "few rows: in full");
     let table = table();
     let folds = GroupedKFold::new(20, 4, 2).unwrap();
     let run = |threads| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        let last = std::sync::Mutex::new((0, 0));
-        let progress = |done, total| {
-            let mut last = last.lock().unwrap();
-            *last = (last.0.max(done), total);
-        };
+        let said = std::sync::Mutex::new(Vec::new());
+        let progress = |done, total| said.lock().unwrap().push((done, total));
         let learner = BoostedLearner;
         let task = table.task();
         let done = pool.install(|| {
             search_by_halving(&learner, task, &folds, halving, 9, &NoStore, &progress).unwrap()
         });
-        assert_eq!(last.into_inner().unwrap(), (4 * 23, 4 * 23));
+        // The whole work, in rows of all fits, is known from the first word on.
+        let total = 4 * (12 * 20 + 6 * 40 + 3 * 80 + 2 * 90);
+        let mut said = said.into_inner().unwrap();
+        said.sort_unstable();
+        assert!(said.iter().all(|&(done, of)| (1..=total).contains(&done) && of == total));
+        assert!(said.is_sorted_by(|a, b| a < b), "{said:?}");
+        assert_eq!((said[0].0, said.last()), (20, Some(&(total, total))));
         done
     };
     let done = run(1);

@@ -12,7 +12,7 @@ pub(crate) fn render(record: &Record, document: &Document) -> Vec<(String, Strin
     document
         .tables()
         .chain([&scatter, &trials])
-        .map(|table| (format!("{}.csv", table.id), csv(&document.label, table)))
+        .map(|table| (format!("{}.csv", table.id), csv(document.label_of(&table.id), table)))
         .collect()
 }
 
@@ -64,7 +64,13 @@ fn trials(record: &Record) -> Table {
     Table {
         id: "trials".to_owned(),
         caption: String::new(),
-        columns: heads(["Target", "Trial", "CV MAPE, %", "Estimated bytes", "Parameters"]),
+        columns: heads([
+            "Target",
+            "Trial",
+            "CV MAPE, %",
+            "Bytes, estimated from the folds",
+            "Parameters",
+        ]),
         rows: rows.collect(),
     }
 }

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 
 use enerinfer_artifacts::record::{
-    ClosedLoopRun, Combined, DataSummary, DesignScore, Details, FamilyScore, FeatureSetScore,
-    FrontPoint, HeldoutShape, HorizonError, Importance, ModelFront, ModelTau, PredictorSize,
-    Ranking, Record, Regret, SCHEMA_VERSION, ScatterPoint, SizeRecord, TargetRecord,
-    ThermalAccuracy, ThermalPoint, Trial,
+    BudgetCut, ClosedLoopRun, Combined, CutOption, DataSummary, DesignScore, Details, FamilyScore,
+    FeatureSetScore, FrontPoint, HeldoutShape, HorizonError, Importance, ModelFront, ModelTau,
+    PredictorSize, Ranking, Record, Regret, SCHEMA_VERSION, ScatterPoint, SizePoint, SizeRecord,
+    TargetRecord, ThermalAccuracy, ThermalPoint, Trial,
 };
 use enerinfer_artifacts::{ClockTables, ForestStats, PlatformId, ShapeDims, Target};
 use rand::{RngExt as _, SeedableRng as _};
@@ -179,6 +179,7 @@ pub(crate) fn record(sizes: Sizes, seed: u64) -> Record {
             budget_bytes: 128 * 1024,
             est_bytes: predictors.iter().map(|p| p.est_bytes).sum(),
             predictors,
+            cuts: [Target::Peak, Target::Scale].into_iter().map(cut).collect(),
         },
         notes: vec!["Made up for tests of the report; nothing was trained.".to_owned()],
         details: details(sizes),
@@ -248,6 +249,7 @@ fn details(sizes: Sizes) -> Details {
     Details {
         designs: families.into_iter().map(design).collect(),
         feature_sets: targets.into_iter().map(feature_set).collect(),
+        size_points: targets.into_iter().flat_map(size_points).collect(),
         heldout_shapes: (0..sizes.models).map(shape).collect(),
         families: targets.into_iter().flat_map(pairs).map(family).collect(),
         importances: targets.into_iter().flat_map(shares).map(importance).collect(),
@@ -297,6 +299,46 @@ fn stats(target: Target) -> ForestStats {
         _ => 1500,
     };
     ForestStats { trees: 24, nodes: 2 * leaves - 24, leaves, depth: 9 }
+}
+
+/// Pruning cost less than the smaller trials.
+fn cut(target: Target) -> BudgetCut {
+    let option = |leaves, mape| CutOption {
+        leaves,
+        est_bytes: 12 * u64::from(leaves),
+        cv_mape_percent: mape,
+    };
+    BudgetCut {
+        target,
+        preferred: option(900, 3.25),
+        pruned: Some(option(400, 3.5)),
+        smaller: Some(option(390, 4.25)),
+        pruned_is_compiled: true,
+    }
+}
+
+/// Boosted trees beat the forests but for the smallest; the third is chosen.
+fn size_points(target: Target) -> Vec<SizePoint> {
+    let point = |(trial, (family, bytes, mape)): (u32, (&str, u64, f64))| SizePoint {
+        target,
+        family: family.to_owned(),
+        trial,
+        params: BTreeMap::from([("trees".to_owned(), format!("{}", 10 * trial))]),
+        cv_mape_percent: mape,
+        est_bytes: bytes + 100,
+        compiled_bytes: bytes,
+        on_front: family == "boosted_trees" || trial == 1,
+        chosen: trial == 5,
+    };
+    let points = [
+        ("random_forest", 900, 9.5),
+        ("random_forest", 8000, 5.5),
+        ("random_forest", 30_000, 4.0),
+        ("boosted_trees", 1800, 6.0),
+        ("boosted_trees", 6000, 3.5),
+        ("boosted_trees", 40_000, 3.25),
+    ];
+    (1..).zip(points).map(point).collect()
 }
 
 fn trial(mape: f64, index: u32, noise: &mut impl FnMut(f64) -> f64) -> Trial {

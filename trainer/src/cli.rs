@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand};
 use enerinfer_artifacts::Target;
+use enerinfer_codegen::Optimise;
 
 use crate::{Family, FeatureSet};
 
@@ -102,17 +103,24 @@ pub struct TrainArgs {
     /// Synthetic models to simulate
     #[arg(long, value_name = "N", default_value_t = 300, conflicts_with = "measurements", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub models: u32,
+    /// Synthetic mixtures of experts to simulate besides, for predictors that know them
+    #[arg(long, value_name = "N", default_value_t = 0, conflicts_with = "measurements", value_parser = clap::value_parser!(u32).range(0..=20_000))]
+    pub moe_models: u32,
     /// Relative standard deviation of simulated measurement noise, percent
     #[arg(long, value_name = "PERCENT", default_value_t = 1.0, allow_negative_numbers = true, conflicts_with = "measurements", value_parser = percent)]
     pub noise: f64,
-    /// Flash for all predictors together, in KiB (estimated for thumbv7em)
+    /// Flash for all predictors together, in KiB (estimated for thumbv7em); where the preferred ones
+    /// need more, smaller trials or pruned forests are compiled, whichever cross-validate better
     #[arg(long, value_name = "KIB", default_value_t = 128, value_parser = clap::value_parser!(u32).range(1..=1_048_576))]
     pub flash_budget: u32,
     /// Compile for TARGET (peak, scale, power, accel_power) the most accurate predictor of at most
-    /// so many bytes, instead of the smallest within one standard error; with --resume after a look
-    /// at the report's size-accuracy front, no trial is fitted again
+    /// so many compiled bytes, instead of the smallest within one standard error: a point of the
+    /// report's table of size against accuracy; with --resume, no trial is scored again
     #[arg(long, value_name = "TARGET=BYTES", value_delimiter = ',', value_parser = pick)]
     pub pick: Vec<Pick>,
+    /// Whether the device crate's code shall be small or fast; predictions are the same
+    #[arg(long, value_name = "GOAL", value_enum, default_value_t = Optimise::Size)]
+    pub optimise: Optimise,
     /// Threads; results do not depend on it [default: all cores]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub threads: Option<u32>,
@@ -129,7 +137,7 @@ pub struct TrainArgs {
 pub struct Pick {
     /// The target.
     pub target: Target,
-    /// Most bytes, estimated for thumbv7em.
+    /// Most compiled bytes, estimated for thumbv7em.
     pub bytes: u64,
 }
 
@@ -158,6 +166,9 @@ pub struct EvaluateArgs {
     /// Synthetic models to simulate
     #[arg(long, value_name = "N", default_value_t = 300, value_parser = clap::value_parser!(u32).range(1..=20_000))]
     pub models: u32,
+    /// Synthetic mixtures of experts that are trained on besides, for the topic `moe` alone
+    #[arg(long, value_name = "N", default_value_t = 60, value_parser = clap::value_parser!(u32).range(0..=20_000))]
+    pub moe_models: u32,
     /// Relative standard deviation of simulated measurement noise, percent
     #[arg(long, value_name = "PERCENT", default_value_t = 1.0, allow_negative_numbers = true, value_parser = percent)]
     pub noise: f64,

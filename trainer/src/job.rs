@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 use enerinfer_artifacts::write_atomic;
-use enerinfer_codegen::{Options, check_destination, generate_to};
-use enerinfer_datasets::{MeasurementTable, Model, WeightFormat, sampler};
+use enerinfer_codegen::{Optimise, Options, check_destination, generate_to, size_warning};
+use enerinfer_datasets::{MeasurementTable, Model, WeightFormat, mixture_sampler, sampler};
 use enerinfer_device::{Noise, SimulatedDevice};
 
 use crate::cli::{Pick, TrainArgs};
@@ -69,6 +69,16 @@ pub fn run(args: &TrainArgs) -> Result<String> {
         ))
         .into());
     }
+    let families = families(args);
+    if !families.iter().any(|family| family.compiles()) {
+        let all = Family::ALL.iter().filter(|family| family.compiles());
+        return Err(BadInput(format!(
+            "--families: none of them can be compiled for a device; add one that can, to compare \
+             the others with: {}",
+            all.map(|family| family.name()).collect::<Vec<_>>().join(" or ")
+        ))
+        .into());
+    }
     let out = args.out.clone().unwrap_or_else(|| Path::new("out").join(platform));
     check_output_folder(&out, args)?;
     if let Some(threads) = args.threads {
@@ -88,7 +98,6 @@ pub fn run(args: &TrainArgs) -> Result<String> {
     let thermal = thermal_model(&input, args, &progress)?;
     std::fs::create_dir_all(&out)
         .with_context(|| format!("cannot create the output folder {}", out.display()))?;
-    let families = families(args);
     let journal = open_journal(&out, &input.table, args, &progress)?;
     let config = Config {
         table: &input.table,
@@ -105,7 +114,11 @@ pub fn run(args: &TrainArgs) -> Result<String> {
         command: regenerate_command(simulates, args),
     };
     let outcome = pipeline::run(&config, &progress)?;
-    write_outputs(&out, &input.table, &outcome)?;
+    let options = Options { optimise: args.optimise, ..Options::default() };
+    write_outputs(&out, &input.table, &outcome, &options)?;
+    if let Some(warning) = size_warning(&out.join(CRATE))? {
+        eprintln!("warning: {warning}");
+    }
 
     let mut text = enerinfer_reports::summary_table(&outcome.record);
     let _ = writeln!(text, "Report: {}", out.join("report.html").display());
@@ -224,9 +237,12 @@ fn simulated(platform: &str, args: &TrainArgs, progress: &Progress) -> Result<In
     };
     let device = device::named(platform, format)?;
     let seeds = Seeds::new(args.seed);
-    let sampled = sampler::sample(args.models as usize, seeds.shapes)?;
-    let models: Vec<Model> = sampled.into_iter().filter(|m| device.fits(&m.shape)).collect();
-    let skipped = args.models as usize - models.len();
+    let mut sampled = sampler::sample(args.models as usize, seeds.shapes)?;
+    if args.moe_models > 0 {
+        sampled.extend(mixture_sampler::sample(args.moe_models as usize, seeds.shapes)?);
+    }
+    let models: Vec<Model> = device::fitting(&device, &sampled)?;
+    let skipped = sampled.len() - models.len();
     if skipped > 0 {
         progress.note(&format!("{skipped} models do not fit the device's memory: skipped"));
     }
@@ -254,13 +270,20 @@ fn regenerate_command(platform: &str, args: &TrainArgs) -> String {
         if let Some(format) = &args.format {
             let _ = write!(command, " --format {format}");
         }
-        let _ = write!(command, " --models {} --noise {}", args.models, args.noise);
+        let _ = write!(command, " --models {}", args.models);
+        if args.moe_models > 0 {
+            let _ = write!(command, " --moe-models {}", args.moe_models);
+        }
+        let _ = write!(command, " --noise {}", args.noise);
     }
     let _ = write!(
         command,
         " --seed {} --trials {} --flash-budget {}",
         args.seed, args.trials, args.flash_budget
     );
+    if args.optimise == Optimise::Speed {
+        command.push_str(" --optimise speed");
+    }
     for Pick { target, bytes } in &args.pick {
         let _ = write!(command, " --pick {}={bytes}", target.name());
     }
@@ -334,7 +357,12 @@ fn check_output_folder(out: &Path, args: &TrainArgs) -> Result<()> {
 
 /// Writes everything to a staging folder and then renames it into place: a failure while writing
 /// leaves the old outputs as they were.
-fn write_outputs(out: &Path, table: &MeasurementTable, outcome: &Outcome) -> Result<()> {
+fn write_outputs(
+    out: &Path,
+    table: &MeasurementTable,
+    outcome: &Outcome,
+    options: &Options,
+) -> Result<()> {
     let staging = out.join(STAGING);
     let io = |what: &'static str, path: &Path| format!("cannot {what} {}", path.display());
     let clear = || -> Result<()> {
@@ -348,7 +376,7 @@ fn write_outputs(out: &Path, table: &MeasurementTable, outcome: &Outcome) -> Res
     // An interrupted run may have left one.
     clear()?;
     std::fs::create_dir(&staging).with_context(|| io("create", &staging))?;
-    let staged = stage(&staging, table, outcome);
+    let staged = stage(&staging, table, outcome, options);
     if staged.is_err() {
         clear()?;
     }
@@ -365,12 +393,17 @@ fn write_outputs(out: &Path, table: &MeasurementTable, outcome: &Outcome) -> Res
     clear()
 }
 
-fn stage(folder: &Path, table: &MeasurementTable, outcome: &Outcome) -> Result<()> {
+fn stage(
+    folder: &Path,
+    table: &MeasurementTable,
+    outcome: &Outcome,
+    options: &Options,
+) -> Result<()> {
     let path = |name: &str| -> PathBuf { folder.join(name) };
     let record = &outcome.record;
     table.write(&path("measurements.csv"))?;
     write_atomic(&path("bundle.enerinfer"), &outcome.bundle.to_bytes()?)?;
-    generate_to(&outcome.bundle, &Options::default(), &path(CRATE))?;
+    generate_to(&outcome.bundle, options, &path(CRATE))?;
     write_atomic(&path("report.json"), record.to_json()?.as_bytes())?;
     write_atomic(&path("report.md"), enerinfer_reports::markdown(record).as_bytes())?;
     write_atomic(&path("report.html"), enerinfer_reports::html(record).as_bytes())?;

@@ -4,6 +4,7 @@
 //! [`job`] is the whole job, [`choose`] and [`evaluate_all`] the verbs beside it; [`pipeline`] is the part without
 //! files: a measurement table in, a bundle and its evaluation record out.
 
+mod budget;
 pub mod choose;
 pub mod cli;
 mod compare;
@@ -16,10 +17,13 @@ mod journal;
 pub mod pipeline;
 mod predicted;
 pub mod progress;
+mod prune;
 mod samples;
 mod search;
 mod seeds;
 mod select;
+mod size_front;
+mod split;
 pub mod thermal;
 pub mod thermal_file;
 

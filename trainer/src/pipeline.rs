@@ -1,40 +1,45 @@
 //! The pipeline: a measurement table in, a bundle and its evaluation record out.
 
+use std::collections::BTreeMap;
+
 use enerinfer_artifacts::record::{
-    DataSummary, Details, FeatureSetScore, HeldoutShape, Importance, PredictorSize, Record,
-    SCHEMA_VERSION, SizeRecord, TargetRecord,
+    BudgetCut, DataSummary, Details, FeatureSetScore, HeldoutShape, Importance, PredictorSize,
+    Record, SCHEMA_VERSION, SizeRecord, TargetRecord,
 };
 use enerinfer_artifacts::{
-    Accuracy, Bundle, Domain, Feature, IntPredictor, PlatformId, Predictor, Provenance, Target,
+    Accuracy, Bundle, Domain, Feature, IntPredictor, PlatformId, Predictor, Provenance, ShapeDims,
+    Target,
 };
 use enerinfer_codegen::{Lowered, Options, lower};
 use enerinfer_datasets::{MeasurementTable, Source};
-use enerinfer_hyperparam::{GroupedKFold, mape_percent, split_by_model};
+use enerinfer_hyperparam::{GroupedKFold, Trial, mape_percent};
 use enerinfer_learners::Model;
 use rand::SeedableRng as _;
 use rand::seq::SliceRandom as _;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::TrainError;
+use crate::budget::{self, Selected};
 use crate::cli::Pick;
 use crate::compare::Finals;
 use crate::evaluate::{HeldOut, target_mape_percent};
 use crate::journal::Journal;
 use crate::predicted::Predictors;
 use crate::progress::Progress;
-use crate::samples::{FeatureSet, Samples, median_normaliser, samples};
+use crate::samples::{FeatureSet, MIXTURE_FEATURES, Samples, median_normaliser, samples};
 use crate::search::{Family, FamilySearch, Settings, TargetData, compiled};
 use crate::seeds::Seeds;
-use crate::select::{Choice, fit_together, front, picked};
+use crate::select::Choice;
+use crate::size_front;
+use crate::split::{is_mixture, split_models};
 use crate::thermal::{self, Thermal};
 
 /// Folds of the cross-validation (EnerInfer §4.2).
 pub const FOLDS: usize = 5;
-/// Share of models that is held out (EnerInfer §4.2).
-pub const TEST_FRACTION: f64 = 0.2;
 /// Fewest models: one is held out, and each fold has one.
 const MIN_MODELS: usize = FOLDS + 1;
-/// Held-out models whose predictions become the generated crate's test vectors.
+/// Held-out models, of dense ones and of mixtures, whose predictions become the generated crate's
+/// test vectors.
 const TEST_SHAPES: usize = 8;
 
 /// What a run is to do.
@@ -111,7 +116,7 @@ pub fn run(config: &Config<'_>, progress: &Progress) -> Result<Outcome, TrainErr
     check_models(table)?;
     check_picks(table, config.picks)?;
     let seeds = Seeds::new(config.seed);
-    let split = split_by_model(table.models.len(), TEST_FRACTION, seeds.split)?;
+    let split = split_models(&table.models, seeds.split)?;
     let train = table.subset(&training_models(&split.train, config.train_models, seeds.split));
     let test = table.subset(&indices(&split.test));
     let folds = GroupedKFold::new(train.models.len(), FOLDS, seeds.folds)?;
@@ -123,7 +128,6 @@ pub fn run(config: &Config<'_>, progress: &Progress) -> Result<Outcome, TrainErr
         journal: config.journal,
     };
     let searched = search_all(config, &train, &folds, settings, progress)?;
-    let (selected, predictors) = select(&searched, config, seeds.fit)?;
 
     let mut bundle = Bundle {
         platform: PlatformId {
@@ -134,16 +138,22 @@ pub fn run(config: &Config<'_>, progress: &Progress) -> Result<Outcome, TrainErr
             source: table.source.to_string(),
         },
         clocks: table.platform.clocks.clone(),
-        predictors,
+        predictors: Vec::new(),
         thermal: config.thermal.map(|t| t.model.clone()),
         accuracy: Vec::new(),
-        test_shapes: test.models.iter().take(TEST_SHAPES).map(|m| *m.shape.dims()).collect(),
+        test_shapes: test_shapes(&test),
         provenance: Provenance {
             data_digest: table.digest(),
             seed: config.seed,
             command: config.command.clone(),
         },
     };
+    let points = compiled_targets(&searched)
+        .map(|s| size_front::points(s, &bundle, config.flash_budget_bytes, seeds.fit, progress))
+        .collect::<Result<Vec<_>, _>>()?;
+    let Selected { choices: selected, predictors, scores, cuts } =
+        budget::select(&searched, &points, config, &folds, seeds.fit)?;
+    bundle.predictors = predictors;
     // What is judged is what the device computes: integer predictors, after every pass.
     let lowered = lower(&bundle, &Options::default())?;
     let int = Predictors(&lowered.predictors);
@@ -155,8 +165,8 @@ pub fn run(config: &Config<'_>, progress: &Progress) -> Result<Outcome, TrainErr
     let finals = Finals::new(&searched, &test, seeds.fit, progress)?;
     combined.monolithic_mape_percent = finals.monolithic_mape_percent();
     let mut targets = Vec::new();
-    for (s, &choice) in searched.iter().zip(&selected) {
-        targets.push(target_record(s, choice, int, &train, &test, seeds.fit)?);
+    for ((s, &choice), score) in searched.iter().zip(&selected).zip(&scores) {
+        targets.push(target_record(s, choice, score, int, &train, &test, seeds.fit)?);
     }
     bundle.accuracy = accuracy(&targets, &combined);
 
@@ -171,18 +181,19 @@ pub fn run(config: &Config<'_>, progress: &Progress) -> Result<Outcome, TrainErr
             ));
         }
     }
+    if let Some(cut) = cuts.first() {
+        notes.push(format!(
+            "The preferred predictors exceed the flash budget: {} are compiled instead.",
+            if cut.pruned_is_compiled { "their forests, pruned," } else { "smaller trials" }
+        ));
+    }
     for Pick { target, bytes } in config.picks {
         notes.push(format!(
             "`{}`: picked by the user, the most accurate of at most {bytes} bytes.",
             target.name()
         ));
     }
-    for family in config.families.iter().filter(|f| f.halves()) {
-        notes.push(format!(
-            "{}: trials ran by successive halving over rows; finalists are scored on all.",
-            family.name()
-        ));
-    }
+    notes.extend(halving_notes(&searched));
     if table.platform.clocks.len() == 1 {
         notes.push(
             "The table has only one operating point: there is nothing to choose between."
@@ -199,6 +210,7 @@ pub fn run(config: &Config<'_>, progress: &Progress) -> Result<Outcome, TrainErr
         notes.push("The table has no accelerator power: it is not predicted.".to_owned());
     }
 
+    notes.extend(note_on_mixtures(int, &test)?);
     notes.extend(thermal::note(config.thermal));
 
     let record = Record {
@@ -224,7 +236,7 @@ pub fn run(config: &Config<'_>, progress: &Progress) -> Result<Outcome, TrainErr
         fronts: held_out.median_front(&ranking, &test),
         combined,
         ranking,
-        size: size_record(&lowered, config.flash_budget_bytes),
+        size: size_record(&lowered, config.flash_budget_bytes, cuts),
         notes,
         details: Details {
             heldout_shapes: test
@@ -237,6 +249,11 @@ pub fn run(config: &Config<'_>, progress: &Progress) -> Result<Outcome, TrainErr
             feature_sets: feature_sets(config, &searched, &selected, &train, &folds, seeds.fit)?,
             thermal: config.thermal.and_then(|t| t.accuracy.clone()),
             importances: importances(&searched, &bundle.predictors, seeds.importance)?,
+            size_points: compiled_targets(&searched)
+                .zip(&points)
+                .zip(&selected)
+                .flat_map(|((s, points), &choice)| size_front::record(s, points, choice))
+                .collect(),
             ..Details::default()
         },
     };
@@ -258,6 +275,35 @@ fn indices(models: &[u32]) -> Vec<usize> {
     models.iter().map(|&m| m as usize).collect()
 }
 
+/// Shapes for the generated crate's test vectors.
+fn test_shapes(test: &MeasurementTable) -> Vec<ShapeDims> {
+    let of = |mixture| test.models.iter().filter(move |m| is_mixture(m) == mixture);
+    let chosen = of(false).take(TEST_SHAPES).chain(of(true).take(TEST_SHAPES));
+    chosen.map(|m| *m.shape.dims()).collect()
+}
+
+/// How predictions of either kind of models do, if both are held out.
+fn note_on_mixtures(
+    int: Predictors<'_>,
+    test: &MeasurementTable,
+) -> Result<Option<String>, TrainError> {
+    let (mixtures, dense): (Vec<usize>, Vec<usize>) =
+        (0..test.models.len()).partition(|&m| is_mixture(&test.models[m]));
+    if mixtures.is_empty() || dense.is_empty() {
+        return Ok(None);
+    }
+    let throughput = |of: &[usize]| -> Result<f64, TrainError> {
+        Ok(HeldOut::new(int, &test.subset(of), None)?.combined()?.throughput_mape_percent)
+    };
+    Ok(Some(format!(
+        "Of the held-out models {} are mixtures of experts: throughput MAPE {:.2} % on these, \
+         {:.2} % on the dense ones.",
+        mixtures.len(),
+        throughput(&mixtures)?,
+        throughput(&dense)?
+    )))
+}
+
 /// Targets that the table has values for.
 fn targets_of(table: &MeasurementTable) -> impl Iterator<Item = Target> {
     let (power, accel) = (table.has_power(), table.has_accel_power());
@@ -266,6 +312,24 @@ fn targets_of(table: &MeasurementTable) -> impl Iterator<Item = Target> {
         Target::AccelPower => accel,
         _ => true,
     })
+}
+
+/// Which families' trials were cut short for which targets, a sentence per family.
+fn halving_notes(searched: &[Searched]) -> Vec<String> {
+    let mut targets: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for s in searched {
+        for family in s.families.iter().filter(|family| family.halved) {
+            targets.entry(family.name).or_default().push(format!("`{}`", s.data.target.name()));
+        }
+    }
+    let note = |(family, targets): (&str, Vec<String>)| {
+        format!(
+            "{family}: trials for {} ran by successive halving over rows; finalists are scored on \
+             all.",
+            targets.join(", ")
+        )
+    };
+    targets.into_iter().map(note).collect()
 }
 
 /// The searches of one target.
@@ -294,10 +358,9 @@ fn search_all(
                 settings.trials,
                 folds.k()
             );
-            let step = progress.step(&title, settings.trials * folds.k());
-            let found =
-                FamilySearch::run(family, &data, folds, settings, &|done, _| step.set(done))?;
-            families.push(found);
+            let step = progress.step(&title);
+            let set = |done, total| step.set(done, total);
+            families.push(FamilySearch::run(family, &data, folds, settings, &set)?);
         }
         out.push(Searched { data, families });
     }
@@ -312,7 +375,12 @@ fn target_data(
 ) -> Result<TargetData, TrainError> {
     let normaliser =
         (target == Target::Peak).then(|| median_normaliser(train, Feature::ReadParamsK));
-    TargetData::new(target, samples(train, target, &set.features(target), normaliser))
+    let mut features = set.features(target);
+    // Only where there is something to learn from: one expert each says nothing.
+    if train.models.iter().any(is_mixture) {
+        features.extend(MIXTURE_FEATURES);
+    }
+    TargetData::new(target, samples(train, target, &features, normaliser))
 }
 
 /// Cross-validates every chosen trial on the other set of inputs.
@@ -344,48 +412,16 @@ fn feature_sets(
     Ok(out)
 }
 
-/// Chooses a trial for every compiled target and fits it on all training rows, so that the fitted
-/// forests together are within the budget.
-fn select(
-    searched: &[Searched],
-    config: &Config<'_>,
-    fit_seed: u64,
-) -> Result<(Vec<Choice>, Vec<Predictor>), TrainError> {
-    let budget_bytes = config.flash_budget_bytes;
-    let compiled: Vec<&Searched> =
-        searched.iter().filter(|s| s.data.target != Target::Monolithic).collect();
-    let mut allowed = budget_bytes;
-    loop {
-        let fronts = compiled
-            .iter()
-            .map(|s| {
-                let target = s.data.target;
-                match config.picks.iter().find(|pick| pick.target == target) {
-                    Some(pick) => Ok(vec![picked(target.name(), &s.families, pick.bytes)?]),
-                    None => front(target.name(), &s.families, allowed),
-                }
-            })
-            .collect::<Result<Vec<_>, _>>()?;
-        let choices = fit_together(&fronts, allowed)?;
-        let predictors = compiled
-            .iter()
-            .zip(&choices)
-            .map(|(s, c)| {
-                predictor(&s.data, s.families[c.family].refit(c.trial, &s.data, fit_seed)?)
-            })
-            .collect::<Result<Vec<Predictor>, TrainError>>()?;
-        let actual: u64 =
-            predictors.iter().map(|p| enerinfer_codegen::estimate_bytes(&p.forest)).sum();
-        if actual <= budget_bytes {
-            return Ok((choices, predictors));
-        }
-        // The forests grew by more than the estimate from the folds: ask for less. `allowed`
-        // falls each time, so this ends, at the latest with the budget error.
-        allowed = (allowed.saturating_mul(budget_bytes) / actual).min(allowed - 1);
-    }
+/// The searches of targets that are compiled.
+pub(crate) fn compiled_targets(searched: &[Searched]) -> impl Iterator<Item = &Searched> {
+    searched.iter().filter(|s| s.data.target != Target::Monolithic)
 }
 
-fn predictor(data: &TargetData, model: Model) -> Result<Predictor, TrainError> {
+/// A fitted model as the bundle's predictor.
+///
+/// # Errors
+/// If the model cannot be compiled.
+pub(crate) fn predictor(data: &TargetData, model: Model) -> Result<Predictor, TrainError> {
     let Samples { columns, normaliser, .. } = &data.samples;
     let domain = columns
         .iter()
@@ -401,6 +437,7 @@ fn predictor(data: &TargetData, model: Model) -> Result<Predictor, TrainError> {
 fn target_record(
     searched: &Searched,
     choice: Choice,
+    score: &Trial,
     int: Predictors<'_>,
     train: &MeasurementTable,
     test: &MeasurementTable,
@@ -421,8 +458,8 @@ fn target_record(
         features: data.samples.features.iter().map(|f| f.name().to_owned()).collect(),
         normaliser: data.samples.normaliser.map(|n| n.feature.name().to_owned()),
         params: candidate.params.clone(),
-        cv_mape_percent: candidate.trial.mean().ok_or_else(unusable)?,
-        cv_se_percent: candidate.trial.standard_error().unwrap_or(0.0),
+        cv_mape_percent: score.mean().ok_or_else(unusable)?,
+        cv_se_percent: score.standard_error().unwrap_or(0.0),
         heldout_mape_percent: target_mape_percent(int, target, test)?,
         raw_target_mape_percent,
         forest: int.get(target).map(|p| p.forest.stats()),
@@ -485,7 +522,7 @@ fn accuracy(
     out
 }
 
-fn size_record(lowered: &Lowered, budget_bytes: u64) -> SizeRecord {
+fn size_record(lowered: &Lowered, budget_bytes: u64, cuts: Vec<BudgetCut>) -> SizeRecord {
     let predictors: Vec<PredictorSize> = lowered
         .predictors
         .iter()
@@ -501,7 +538,8 @@ fn size_record(lowered: &Lowered, budget_bytes: u64) -> SizeRecord {
                 .fold(0.0, |sum, s| sum + s.error_bound),
         })
         .collect();
-    SizeRecord { budget_bytes, est_bytes: predictors.iter().map(|p| p.est_bytes).sum(), predictors }
+    let est_bytes = predictors.iter().map(|p| p.est_bytes).sum();
+    SizeRecord { budget_bytes, est_bytes, predictors, cuts }
 }
 
 #[cfg(test)]

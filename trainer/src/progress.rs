@@ -47,13 +47,12 @@ impl Progress {
         }
     }
 
-    /// Starts a step of `total` units.
-    pub fn step(&self, name: &str, total: usize) -> Step {
+    /// Starts a step.
+    pub fn step(&self, name: &str) -> Step {
         let show = match self.kind {
             Kind::Quiet => Show::Nothing,
             Kind::Bar => {
-                let bar =
-                    ProgressBar::with_draw_target(Some(total as u64), ProgressDrawTarget::stderr());
+                let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
                 // The template is a literal, checked by a test; the default style is the fallback.
                 if let Ok(style) = ProgressStyle::with_template(BAR_TEMPLATE) {
                     bar.set_style(style);
@@ -62,21 +61,20 @@ impl Progress {
                 Show::Bar(bar)
             }
             Kind::Lines => {
-                eprintln!("{name}: {total} to do");
+                eprintln!("{name}");
                 let now = Instant::now();
                 Show::Lines { name: name.to_owned(), started: now, last: Mutex::new(now) }
             }
         };
-        Step { show, total }
+        Step { show }
     }
 }
 
-const BAR_TEMPLATE: &str = "{msg:48} [{bar:20}] {pos}/{len}  {elapsed} elapsed, {eta} left";
+const BAR_TEMPLATE: &str = "{msg:48} [{bar:20}] {percent:>3} %  {elapsed} elapsed, {eta} left";
 
 /// A running step.
 pub struct Step {
     show: Show,
-    total: usize,
 }
 
 enum Show {
@@ -86,24 +84,31 @@ enum Show {
 }
 
 impl Step {
-    /// Says how much is done. May be called from any thread.
-    pub fn set(&self, done: usize) {
+    /// Says how much of how much work is done, in any unit that takes about the same time
+    /// throughout. May be called from any thread.
+    pub fn set(&self, done: usize, total: usize) {
         match &self.show {
-            Show::Bar(bar) => bar.set_position(done as u64),
+            Show::Bar(bar) => {
+                bar.set_length(total as u64);
+                bar.set_position(done as u64);
+            }
             Show::Lines { name, started, last } => {
                 // A poisoned lock only means that another thread panicked while printing.
                 let mut last = last.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
                 if last.elapsed() >= LINE_EVERY && done > 0 {
                     *last = Instant::now();
-                    let left = started
-                        .elapsed()
-                        .mul_f64(self.total.saturating_sub(done) as f64 / done as f64);
-                    eprintln!("{name}: {done}/{}, about {} s left", self.total, left.as_secs());
+                    eprintln!("{name}: {}", state(done, total, started.elapsed()));
                 }
             }
             Show::Nothing => {}
         }
     }
+}
+
+/// What is done and how long the rest takes at the same pace; `done` is not 0.
+fn state(done: usize, total: usize, elapsed: Duration) -> String {
+    let left = elapsed.mul_f64(total.saturating_sub(done) as f64 / done as f64);
+    format!("{} %, about {} s left", 100 * done / total.max(done), left.as_secs())
 }
 
 impl Drop for Step {
@@ -121,6 +126,13 @@ impl Drop for Step {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_third_takes_half_the_time_of_the_rest() {
+        let second = Duration::from_secs(1);
+        assert_eq!(state(1, 3, 10 * second), "33 %, about 20 s left");
+        assert_eq!(state(3, 3, 10 * second), "100 %, about 0 s left");
+    }
 
     #[test]
     fn bar_template_is_valid() {

@@ -8,8 +8,8 @@ use enerinfer_codegen::estimate_bytes_of;
 use enerinfer_hyperparam::{GroupedKFold, Space, Trial, best};
 use enerinfer_learners::{
     BoostedLearner, CodedMatrix, Fold, Halving, HeldOut, Known, LearnError, Learner, MlpLearner,
-    Model, NoStore, PolyLearner, RandomForestLearner, Scored, Store, StoreError, SvrLearner, Task,
-    permutation_importance, search, search_by_halving,
+    Model, NoStore, PolyLearner, Pruner, RandomForestLearner, Scored, Store, StoreError,
+    SvrLearner, Task, permutation_importance, search, search_by_halving,
 };
 
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -64,8 +64,8 @@ impl Family {
         matches!(self, Family::RandomForest | Family::BoostedTrees)
     }
 
-    /// Whether its trials run by successive halving over rows: the families whose fits are slow
-    /// at size.
+    /// Whether its trials run by successive halving over rows where there are many: the families
+    /// whose fits are slow at size.
     pub fn halves(self) -> bool {
         matches!(self, Family::Svr | Family::Mlp)
     }
@@ -134,6 +134,19 @@ impl TargetData {
         Ok(permutation_importance(forest, &self.x, &self.rows, values, 3, seed)?)
     }
 
+    /// The columns.
+    pub(crate) fn matrix(&self) -> &CodedMatrix {
+        &self.x
+    }
+
+    /// A forest that was fitted to `rows`, ready to be pruned by what they say.
+    ///
+    /// # Errors
+    /// As the learner's.
+    pub(crate) fn pruner(&self, forest: &Forest<f64>, rows: &[u32]) -> Result<Pruner, LearnError> {
+        Pruner::new(forest, &self.x, rows, Some(&at(&self.weights, rows)))
+    }
+
     fn task(&self, seed: u64) -> Task<'_> {
         Task {
             x: &self.x,
@@ -144,6 +157,11 @@ impl TargetData {
             seed,
         }
     }
+}
+
+/// Values at some rows.
+fn at(values: &[f64], rows: &[u32]) -> Vec<f64> {
+    rows.iter().map(|&row| values[row as usize]).collect()
 }
 
 /// One trial of a family's search.
@@ -167,19 +185,19 @@ pub(crate) struct FamilySearch {
     pub(crate) halved: bool,
     /// Trials in the order of drawing.
     pub(crate) candidates: Vec<Candidate>,
-    refit: Box<Refit>,
+    fit: Box<Fit>,
     cross_validate: Box<CrossValidate>,
 }
 
-/// Fits candidate `usize` on all rows of some data.
-type Refit = dyn Fn(usize, &TargetData, u64) -> Result<Model, TrainError> + Send + Sync;
+/// Fits candidate `usize` on rows of some data.
+type Fit = dyn Fn(usize, &TargetData, &[u32], u64) -> Result<Model, TrainError> + Send + Sync;
 
 /// Scores candidate `usize` by cross-validation on some data.
 type CrossValidate =
     dyn Fn(usize, &TargetData, &GroupedKFold, u64) -> Result<Trial, TrainError> + Send + Sync;
 
 impl FamilySearch {
-    /// Draws and cross-validates the family's trials; `progress` gets `(done, total)` folds.
+    /// Draws and cross-validates the family's trials; `progress` gets `(done, total)`.
     ///
     /// # Errors
     /// Data that no trial can be fitted to, or a journal that cannot be written.
@@ -218,7 +236,21 @@ impl FamilySearch {
         data: &TargetData,
         seed: u64,
     ) -> Result<Model, TrainError> {
-        (self.refit)(candidate, data, seed)
+        self.fit(candidate, data, &data.rows, seed)
+    }
+
+    /// Fits a candidate on some rows of `data`, likewise.
+    ///
+    /// # Errors
+    /// As the learner's.
+    pub(crate) fn fit(
+        &self,
+        candidate: usize,
+        data: &TargetData,
+        rows: &[u32],
+        seed: u64,
+    ) -> Result<Model, TrainError> {
+        (self.fit)(candidate, data, rows, seed)
     }
 
     /// Scores a candidate by cross-validation on `data`, which may have other columns.
@@ -290,6 +322,7 @@ where
         return Err(e.into());
     }
     let found = found?;
+    let halved = found.complete.contains(&false);
     let thresholds = data.thresholds();
     // A fold's fit sees (k − 1)/k of the rows; leaves grow at most in proportion to rows.
     let k = folds.k() as u64;
@@ -308,12 +341,11 @@ where
         .collect();
     let learner = Arc::new(learner);
     let params = Arc::new(found.params);
-    let refit = {
+    let fit = {
         let (learner, params) = (Arc::clone(&learner), Arc::clone(&params));
-        move |candidate: usize, data: &TargetData, seed| {
-            let weights = Some(&data.weights[..]);
-            let values = &data.samples.values;
-            Ok(learner.fit(&params[candidate], &data.x, &data.rows, values, weights, seed)?)
+        move |candidate: usize, data: &TargetData, rows: &[u32], seed| {
+            let (y, w) = (at(&data.samples.values, rows), at(&data.weights, rows));
+            Ok(learner.fit(&params[candidate], &data.x, rows, &y, Some(&w), seed)?)
         }
     };
     let cross_validate = move |candidate: usize, data: &TargetData, folds: &GroupedKFold, seed| {
@@ -324,9 +356,9 @@ where
     };
     Ok(FamilySearch {
         name,
-        halved: family.halves(),
+        halved,
         candidates,
-        refit: Box::new(refit),
+        fit: Box::new(fit),
         cross_validate: Box::new(cross_validate),
     })
 }

@@ -14,6 +14,17 @@ pub(crate) struct Choice {
     pub(crate) trial: usize,
 }
 
+/// A choice, its size and its cross-validated error.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Sized {
+    /// The choice.
+    pub(crate) choice: Choice,
+    /// Its size.
+    pub(crate) bytes: u64,
+    /// Its cross-validated MAPE, %.
+    pub(crate) mape_percent: f64,
+}
+
 /// A trial that can be compiled.
 #[derive(Clone, Debug)]
 struct Compilable {
@@ -23,8 +34,9 @@ struct Compilable {
 }
 
 impl Compilable {
-    fn mape(&self) -> f64 {
-        self.trial.mean().unwrap_or(f64::INFINITY)
+    fn sized(&self) -> Sized {
+        let mape_percent = self.trial.mean().unwrap_or(f64::INFINITY);
+        Sized { choice: self.choice, bytes: self.bytes, mape_percent }
     }
 }
 
@@ -40,53 +52,58 @@ pub(crate) fn front(
     target: &'static str,
     searches: &[FamilySearch],
     budget_bytes: u64,
-) -> Result<Vec<(Choice, u64, f64)>, TrainError> {
-    let (mut options, smallest) = options(target, searches)?;
-    options.retain(|o| o.bytes <= budget_bytes);
+) -> Result<Vec<Sized>, TrainError> {
+    let options = options(target, searches, budget_bytes)?;
     let trials: Vec<Trial> = options.iter().map(|o| o.trial.clone()).collect();
     let Some(start) = smallest_within_one_se(&trials, |i| options[i].bytes) else {
-        return Err(TrainError::FlashBudget { smallest, budget: budget_bytes });
+        return Err(TrainError::NoUsableTrial { target });
     };
-    let entry = |o: &Compilable| (o.choice, o.bytes, o.mape());
-    let mut smaller: Vec<&Compilable> =
-        options.iter().filter(|o| o.bytes < options[start].bytes).collect();
-    smaller.sort_by(|a, b| a.bytes.cmp(&b.bytes).then(a.mape().total_cmp(&b.mape())));
-    let mut front = Vec::new();
-    let mut best = f64::INFINITY;
-    for option in smaller {
-        if option.mape() < best {
-            best = option.mape();
-            front.push(entry(option));
-        }
-    }
-    front.push(entry(&options[start]));
+    let smaller = options.iter().filter(|o| o.bytes < options[start].bytes);
+    let mut front = pareto(smaller.map(Compilable::sized).collect());
+    front.push(options[start].sized());
     front.reverse();
     Ok(front)
 }
 
-/// The most accurate trial of at most `bytes`, the smaller among equals: what a user picked.
+/// Trials of every family that no trial of the same family beats in both size and accuracy,
+/// smallest first; none if none fits the budget.
 ///
 /// # Errors
-/// If no trial can be compiled, or none is so small.
-pub(crate) fn picked(
+/// If no trial can be compiled.
+pub(crate) fn efficient(
     target: &'static str,
     searches: &[FamilySearch],
-    bytes: u64,
-) -> Result<(Choice, u64, f64), TrainError> {
-    let (options, smallest) = options(target, searches)?;
-    options
-        .iter()
-        .filter(|o| o.bytes <= bytes)
-        .map(|o| (o.choice, o.bytes, o.mape()))
-        .min_by(|a, b| a.2.total_cmp(&b.2).then(a.1.cmp(&b.1)))
-        .ok_or(TrainError::PickedTooSmall { target, bytes, smallest })
+    budget_bytes: u64,
+) -> Result<Vec<Sized>, TrainError> {
+    let options = match options(target, searches, budget_bytes) {
+        Err(TrainError::FlashBudget { .. }) => Vec::new(),
+        options => options?,
+    };
+    let of_family = |family| {
+        let members = options.iter().filter(move |o| o.choice.family == family);
+        pareto(members.map(Compilable::sized).collect())
+    };
+    Ok((0..searches.len()).flat_map(of_family).collect())
 }
 
-/// Every trial that can be compiled, and the bytes of the smallest.
+/// Those that are more accurate than everything smaller, smallest first; of equals the first.
+fn pareto(mut all: Vec<Sized>) -> Vec<Sized> {
+    all.sort_by(|a, b| a.bytes.cmp(&b.bytes).then(a.mape_percent.total_cmp(&b.mape_percent)));
+    let mut best = f64::INFINITY;
+    all.retain(|one| {
+        let better = one.mape_percent < best;
+        best = best.min(one.mape_percent);
+        better
+    });
+    all
+}
+
+/// Every trial that can be compiled and fits the budget by itself; there is one.
 fn options(
     target: &'static str,
     searches: &[FamilySearch],
-) -> Result<(Vec<Compilable>, u64), TrainError> {
+    budget_bytes: u64,
+) -> Result<Vec<Compilable>, TrainError> {
     let mut options: Vec<Compilable> = Vec::new();
     for (family, search) in searches.iter().enumerate() {
         for (trial, c) in search.candidates.iter().enumerate() {
@@ -96,37 +113,41 @@ fn options(
             }
         }
     }
-    match options.iter().map(|o| o.bytes).min() {
-        Some(smallest) => Ok((options, smallest)),
-        None => Err(TrainError::NoUsableTrial { target }),
+    let Some(smallest) = options.iter().map(|o| o.bytes).min() else {
+        return Err(TrainError::NoUsableTrial { target });
+    };
+    options.retain(|o| o.bytes <= budget_bytes);
+    if options.is_empty() {
+        return Err(TrainError::FlashBudget { smallest, budget: budget_bytes });
     }
+    Ok(options)
 }
 
-/// Index into each list of `(choice, bytes, MAPE)`, largest first, so that the bytes together fit:
-/// while they do not, the step down that costs the least MAPE per byte saved.
+/// A choice of each list, largest first, so that the bytes together fit: while they do not, the
+/// step down that costs the least MAPE per byte saved.
 ///
 /// # Errors
 /// If the smallest of all lists together exceed the budget.
 pub(crate) fn fit_together(
-    fronts: &[Vec<(Choice, u64, f64)>],
+    fronts: &[Vec<Sized>],
     budget_bytes: u64,
 ) -> Result<Vec<Choice>, TrainError> {
     let mut at = vec![0; fronts.len()];
     loop {
-        let total: u64 = fronts.iter().zip(&at).map(|(list, &i)| list[i].1).sum();
+        let total: u64 = fronts.iter().zip(&at).map(|(list, &i)| list[i].bytes).sum();
         if total <= budget_bytes {
-            return Ok(fronts.iter().zip(at).map(|(list, i)| list[i].0).collect());
+            return Ok(fronts.iter().zip(at).map(|(list, i)| list[i].choice).collect());
         }
         // A step may skip entries: a later one can be a better bargain than the next.
         let step = fronts
             .iter()
             .enumerate()
             .flat_map(|(t, list)| {
-                let (_, bytes, mape) = list[at[t]];
-                list.iter()
-                    .enumerate()
-                    .skip(at[t] + 1)
-                    .map(move |(i, &(_, b, m))| ((m - mape) / (bytes - b).max(1) as f64, t, i))
+                let from = list[at[t]];
+                list.iter().enumerate().skip(at[t] + 1).map(move |(i, to)| {
+                    let saved = (from.bytes - to.bytes).max(1) as f64;
+                    ((to.mape_percent - from.mape_percent) / saved, t, i)
+                })
             })
             .min_by(|a, b| a.0.total_cmp(&b.0));
         match step {
@@ -142,13 +163,24 @@ pub(crate) fn fit_together(
 mod tests {
     use super::*;
 
-    fn list(costs: &[(u64, f64)]) -> Vec<(Choice, u64, f64)> {
-        let choice = |trial| Choice { family: 0, trial };
-        costs.iter().enumerate().map(|(i, &(bytes, mape))| (choice(i), bytes, mape)).collect()
+    fn list(costs: &[(u64, f64)]) -> Vec<Sized> {
+        let sized = |(trial, &(bytes, mape_percent))| Sized {
+            choice: Choice { family: 0, trial },
+            bytes,
+            mape_percent,
+        };
+        costs.iter().enumerate().map(sized).collect()
     }
 
-    fn picked(fronts: &[Vec<(Choice, u64, f64)>], budget: u64) -> Vec<usize> {
+    fn picked(fronts: &[Vec<Sized>], budget: u64) -> Vec<usize> {
         fit_together(fronts, budget).unwrap().into_iter().map(|c| c.trial).collect()
+    }
+
+    #[test]
+    fn a_front_has_what_is_better_than_everything_smaller() {
+        let all = list(&[(30, 2.0), (10, 5.0), (20, 5.0), (10, 5.0), (30, 1.0), (40, 1.0)]);
+        let trials: Vec<usize> = pareto(all).iter().map(|one| one.choice.trial).collect();
+        assert_eq!(trials, [1, 4]);
     }
 
     #[test]

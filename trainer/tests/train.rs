@@ -3,11 +3,12 @@
 
 mod common;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use common::train;
-use enerinfer_artifacts::{Bundle, record::Record};
+use enerinfer_artifacts::record::{BudgetCut, Record, SizePoint};
+use enerinfer_artifacts::{Bundle, Target};
 
 const SMALL: [&str; 8] =
     ["--platform", "h_phone", "--models", "30", "--trials", "6", "--quiet", "--seed=7"];
@@ -216,6 +217,8 @@ fn usage_errors_say_what_to_do() {
         (&["--platform", "orin", "--trials", "0"], "--trials"),
         (&[], "--platform"),
         (&["--platform", "x", "--measurements", "gone.csv"], "gone.csv"),
+        (&["--platform", "orin", "--families", "svr,mlp"], "add one that can, to compare"),
+        (&["--platform", "orin", "--optimise", "fast"], "[possible values: size, speed]"),
     ] {
         let run = train(folder.path(), args);
         assert_eq!(run.code, 2, "{args:?}: {}", run.stderr);
@@ -233,6 +236,27 @@ fn a_flash_budget_that_nothing_fits_is_said_in_bytes() {
     assert!(run.stderr.contains("1024") && run.stderr.contains("--flash-budget"), "{}", run.stderr);
     let left = files(&folder.path().join("out"));
     assert_eq!(left.keys().collect::<Vec<_>>(), [&"h_phone/search.jsonl".to_owned()]);
+}
+
+/// A budget that no trial meets is met by pruning, whose cost is measured on held-out folds.
+#[test]
+fn what_exceeds_the_flash_budget_is_pruned_and_scored_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = train(folder.path(), &[&SMALL[..], &["--flash-budget", "8"]].concat());
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let record = Record::read(&folder.path().join("out/h_phone/report.json")).unwrap();
+    assert!(record.size.est_bytes <= 8 << 10, "{}", record.size.est_bytes);
+    assert!(record.notes.iter().any(|note| note.contains("pruned")), "{:?}", record.notes);
+    assert_eq!(record.size.cuts.len(), record.targets.len());
+    for (cut, target) in record.size.cuts.iter().zip(&record.targets) {
+        assert_eq!((cut.target, cut.pruned_is_compiled), (target.target, true));
+        let pruned = cut.pruned.unwrap();
+        assert!(pruned.leaves <= cut.preferred.leaves);
+        assert_eq!(pruned.cv_mape_percent, target.cv_mape_percent, "the score of what is compiled");
+    }
+    let sum = |of: &dyn Fn(&BudgetCut) -> f64| -> f64 { record.size.cuts.iter().map(of).sum() };
+    let worse = sum(&|cut| cut.pruned.unwrap().cv_mape_percent);
+    assert!(worse > sum(&|cut| cut.preferred.cv_mape_percent), "flash costs accuracy");
 }
 
 /// A user's own platform file works as a built-in name does, and faults have their line.
@@ -282,6 +306,94 @@ fn a_platform_file_is_simulated() {
     }
 }
 
+/// A name of ours would put the results of another device beside what is published of this one.
+#[test]
+fn a_platform_file_does_not_pass_for_a_built_in_device() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = include_str!("../../device/platforms/h_phone.toml");
+    let other = text.replacen("name = \"h_phone\"", "name = \"orin\"", 1);
+    std::fs::write(folder.path().join("mine.toml"), other).unwrap();
+    for args in [&["--platform", "mine.toml"][..], &["evaluate", "--platform", "mine.toml"]] {
+        let run = train(folder.path(), args);
+        assert_eq!(run.code, 2, "{}", run.stderr);
+        assert!(run.stderr.contains("mine.toml:4: name `orin`"), "{}", run.stderr);
+    }
+    assert!(!folder.path().join("out").exists());
+}
+
+#[test]
+fn a_device_that_no_model_fits_is_named_with_its_memory() {
+    let folder = tempfile::tempdir().unwrap();
+    let text: String = include_str!("../../device/platforms/h_phone.toml")
+        .lines()
+        .map(|line| match line.split(' ').next() {
+            Some("usable_gib") => "usable_gib = { value = 0.01, source = \"x\" }\n".to_owned(),
+            Some("name") => "name = \"tiny\"\n".to_owned(),
+            _ => format!("{line}\n"),
+        })
+        .collect();
+    std::fs::write(folder.path().join("tiny.toml"), text).unwrap();
+    for args in [&["--platform", "tiny.toml"][..], &["evaluate", "--platform", "tiny.toml"]] {
+        let run = train(folder.path(), &[args, &["--models", "10", "--quiet"]].concat());
+        assert_eq!(run.code, 2, "{}", run.stderr);
+        for part in ["none of 10", "0.010 GiB", "`tiny`", "usable_gib"] {
+            assert!(run.stderr.contains(part), "{part}: {}", run.stderr);
+        }
+    }
+}
+
+#[test]
+fn a_missing_file_is_named_once_with_one_reason() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("t.csv"), include_str!("data/measured_small.csv")).unwrap();
+    for args in [
+        &["--platform", "gone.toml"][..],
+        &["evaluate", "--platform", "gone.toml"],
+        &["--platform", "x", "--measurements", "gone.csv"],
+        &["choose", "--measurements", "gone.csv", "--qoe", "5"],
+        &["--platform", "orin", "--models", "10", "--thermal", "gone.csv"],
+        &["--platform", "orin", "--models", "10", "--thermal", "gone.json"],
+    ] {
+        let run = train(folder.path(), args);
+        assert_eq!(run.code, 2, "{args:?}: {}", run.stderr);
+        let error = run.stderr.lines().find(|l| l.starts_with("error: ")).unwrap();
+        for part in ["gone.", "(os error 2)"] {
+            assert_eq!(error.matches(part).count(), 1, "{args:?}: {error}");
+        }
+    }
+}
+
+/// Mixtures are trained on when asked for, and told apart in the report; the crate predicts them.
+#[test]
+fn mixtures_of_experts_are_trained_on_besides() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = train(folder.path(), &[&SMALL[..], &["--moe-models", "10"]].concat());
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let out = folder.path().join("out/h_phone");
+    let record = Record::read(&out.join("report.json")).unwrap();
+    assert_eq!((record.data.train_models, record.data.test_models), (32, 8));
+    let note = record.notes.iter().find(|n| n.contains("2 are mixtures of experts"));
+    assert!(note.is_some_and(|n| n.contains("on the dense ones")), "{:?}", record.notes);
+    let bundle = Bundle::read(&out.join("bundle.enerinfer")).unwrap();
+    assert!(bundle.provenance.command.contains(" --moe-models 10 "));
+    assert_eq!(bundle.test_shapes.iter().filter(|s| s.experts > 1).count(), 2);
+    for predictor in &bundle.predictors {
+        let names: Vec<&str> = predictor.forest.features.iter().map(|f| f.name()).collect();
+        assert!(names.ends_with(&["active_experts", "experts"]), "{names:?}");
+    }
+    // Dense models are held out as without mixtures.
+    let dense = tempfile::tempdir().unwrap();
+    assert_eq!(train(dense.path(), &SMALL).code, 0);
+    let dense = Record::read(&dense.path().join("out/h_phone/report.json")).unwrap();
+    let names = |record: &Record| -> Vec<String> {
+        let shapes = record.details.heldout_shapes.iter();
+        shapes.map(|s| s.model.clone()).filter(|m| m.starts_with("synthetic")).collect()
+    };
+    assert_eq!(names(&dense), names(&record));
+    assert!(dense.targets.iter().all(|t| !t.features.iter().any(|f| f == "experts")));
+    assert!(!dense.notes.iter().any(|n| n.contains("mixtures")));
+}
+
 #[test]
 fn platforms_are_listed() {
     let folder = tempfile::tempdir().unwrap();
@@ -329,6 +441,21 @@ fn a_killed_run_resumes_to_the_bytes_of_an_undisturbed_one() {
 }
 
 #[test]
+fn the_device_crate_is_small_or_fast_as_asked() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("out/h_phone");
+    let profile = |args: &[&str]| {
+        let run = train(folder.path(), &[&SMALL[..], args].concat());
+        assert_eq!(run.code, 0, "{}", run.stderr);
+        let command = Bundle::read(&out.join("bundle.enerinfer")).unwrap().provenance.command;
+        let manifest = std::fs::read_to_string(out.join("enerinfer-runtime/Cargo.toml")).unwrap();
+        (command.contains("--optimise speed"), manifest.contains("opt-level = 3"))
+    };
+    assert_eq!(profile(&[]), (false, false));
+    assert_eq!(profile(&["--resume", "--optimise", "speed"]), (true, true));
+}
+
+#[test]
 fn another_point_of_the_front_is_picked_without_a_new_search() {
     let folder = tempfile::tempdir().unwrap();
     assert_eq!(train(folder.path(), &SMALL).code, 0);
@@ -336,28 +463,31 @@ fn another_point_of_the_front_is_picked_without_a_new_search() {
     let journal = std::fs::read(out.join("search.jsonl")).unwrap();
     let power = || {
         let record = Record::read(&out.join("report.json")).unwrap();
-        let power = record.targets.into_iter().find(|t| t.target.name() == "power").unwrap();
-        (power, record.notes)
+        let power = |target: Target| target == Target::Power;
+        let size = record.size.predictors.into_iter().find(|p| power(p.target)).unwrap();
+        let target = record.targets.into_iter().find(|t| power(t.target)).unwrap();
+        let points = record.details.size_points.into_iter().filter(|p| power(p.target));
+        (target, size.est_bytes, points.collect::<Vec<SizePoint>>(), record.notes)
     };
-    let (before, _) = power();
-    let smallest = before.trials.iter().filter_map(|t| t.est_bytes).min().unwrap();
     let pick = |bytes: u64| {
         let pick = format!("power={bytes}");
         train(folder.path(), &[&SMALL[..], &["--resume", "--pick", &pick]].concat())
     };
-    let largest = before.trials.iter().filter_map(|t| t.est_bytes).max().unwrap();
-    for bytes in [smallest, largest] {
+    let (_, compiled, points, _) = power();
+    let shown: BTreeSet<&str> = points.iter().map(|p| p.family.as_str()).collect();
+    assert_eq!(shown.into_iter().collect::<Vec<_>>(), ["boosted_trees", "random_forest"]);
+    let chosen = points.iter().find(|p| p.chosen).unwrap();
+    assert_eq!(chosen.compiled_bytes, compiled, "one size for one predictor");
+    for point in points.iter().filter(|p| p.on_front) {
+        let bytes = point.compiled_bytes;
         let run = pick(bytes);
         assert_eq!(run.code, 0, "{}", run.stderr);
-        let (after, notes) = power();
+        let (target, compiled, again, notes) = power();
         assert!(notes.iter().any(|n| n.contains("`power`") && n.contains(&bytes.to_string())));
-        let lowest = after
-            .trials
-            .iter()
-            .filter(|t| t.est_bytes.is_some_and(|b| b <= bytes))
-            .filter_map(|t| t.cv_mape_percent)
-            .fold(f64::INFINITY, f64::min);
-        assert_eq!(after.cv_mape_percent, lowest, "the most accurate of at most {bytes} bytes");
+        assert_eq!((&target.family, &target.params), (&point.family, &point.params));
+        assert_eq!((target.cv_mape_percent, compiled), (point.cv_mape_percent, bytes));
+        let chosen: Vec<_> = again.iter().filter(|p| p.chosen).map(|p| p.trial).collect();
+        assert_eq!(chosen, [point.trial], "the front stays as it was printed");
         assert!(std::fs::read(out.join("search.jsonl")).unwrap() == journal, "a trial was fitted");
     }
 

@@ -34,11 +34,16 @@ pub struct Predictor;
 
 impl Predictor {
     /// Throughput, power and accelerator power of a model at every operating point. Called once
-    /// when a model is loaded: `R[u] = peak · scale[u]` (EnerInfer §4.2).
+    /// when a model is loaded: `R[u] = peak · scale[u]` (EnerInfer §4.2). At the highest clocks
+    /// the scale is 1 by definition, so that no point is predicted faster than they are and a
+    /// controller that walks the front always gets to them.
     pub fn tables(shape: &Shape) -> Prediction {
         let peak = model::peak(shape);
         let mut scale = [0; model::POINTS];
         model::scale(shape, &mut scale);
+        if let Some(highest) = scale.last_mut() {
+            *highest = SCALE_ONE;
+        }
         let mut power = [0; model::POINTS];
         model::power(shape, &mut power);
         let mut accel_power = [0; model::POINTS];
@@ -60,8 +65,12 @@ impl Predictor {
         if usize::from(point) >= model::POINTS {
             return None;
         }
+        let scale = match usize::from(point) + 1 {
+            model::POINTS => SCALE_ONE,
+            _ => model::scale_at(shape, point),
+        };
         Some(PointPrediction {
-            throughput: MicroTokPerS(throughput(model::peak(shape), model::scale_at(shape, point))),
+            throughput: MicroTokPerS(throughput(model::peak(shape), scale)),
             power: MicroWatt(model::power_at(shape, point)),
             accel_power: MicroWatt(model::accel_power_at(shape, point)),
             coverage: coverage(shape),
@@ -75,6 +84,9 @@ pub fn entry(point: u16, table: impl FnOnce(&mut [u32; model::POINTS])) -> u32 {
     table(&mut all);
     all.get(usize::from(point)).copied().unwrap_or(0)
 }
+
+/// 1.0 of a scale.
+const SCALE_ONE: u32 = 1 << 30;
 
 /// `peak · scale`, the latter in 2⁻³⁰; never zero, so that efficiency and time per token exist.
 fn throughput(peak: u32, scale: u32) -> u32 {
@@ -118,5 +130,35 @@ pub fn denormalise(value: u32, reference: u32, feature: u32) -> u32 {
         u32::MAX
     } else {
         quotient as u32
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The committed model's forests are drawn at random, so that its scale of the highest clocks
+    /// says nothing.
+    #[test]
+    fn the_highest_clocks_reach_the_peak_and_nothing_exceeds_it() {
+        for hidden in [512, 1536, 4096, 8192] {
+            let shape = Shape::new(28, hidden, 12, 2, 8960, 151_936);
+            let throughput = Predictor::tables(&shape).tables.throughput;
+            assert_eq!(throughput.last().map(|r| r.0), Some(model::peak(&shape)));
+            assert_eq!(throughput.iter().max(), throughput.last());
+        }
+    }
+
+    #[test]
+    fn one_point_is_the_entry_of_the_table() {
+        let shape = Shape::new(28, 1536, 12, 2, 8960, 151_936);
+        let Prediction { tables, coverage } = Predictor::tables(&shape);
+        let entries = tables.throughput.iter().zip(&tables.power).zip(&tables.accel_power);
+        for (point, ((&throughput, &power), &accel_power)) in entries.enumerate() {
+            let entry = PointPrediction { throughput, power, accel_power, coverage };
+            assert_eq!(Predictor::at_point(&shape, point as u16), Some(entry));
+        }
+        assert_eq!(Predictor::at_point(&shape, model::POINTS as u16), None);
+        assert_eq!(Predictor::at_point(&shape, u16::MAX), None);
     }
 }

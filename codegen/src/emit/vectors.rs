@@ -27,17 +27,12 @@ pub(crate) fn expected(bundle: &Bundle, lowered: &Lowered, shape: &ShapeDims) ->
         clocks.points().map(|u| p.predict(shape, clocks.clocks_khz(u))).collect()
     };
     let or_zero = |target| lowered.predictor(target).map_or_else(|| vec![0; clocks.len()], at_all);
-    let peak = lowered
-        .predictor(Target::Peak)
-        .map_or(1, |p| p.predict(shape, clocks.clocks_khz(clocks.highest())));
-    Expected {
-        throughput: or_zero(Target::Scale)
-            .into_iter()
-            .map(|scale| throughput_utok_per_s(peak, scale))
-            .collect(),
-        power: or_zero(Target::Power),
-        accel_power: or_zero(Target::AccelPower),
-    }
+    let throughput = match (lowered.predictor(Target::Peak), lowered.predictor(Target::Scale)) {
+        (Some(peak), Some(scale)) => throughput_utok_per_s(peak, scale, clocks, shape),
+        // A bundle without either is invalid.
+        _ => vec![1; clocks.len()],
+    };
+    Expected { throughput, power: or_zero(Target::Power), accel_power: or_zero(Target::AccelPower) }
 }
 
 /// Held-out shapes, then shapes whose fields stand at, below and above thresholds.
@@ -98,6 +93,8 @@ fn with_feature(mut shape: ShapeDims, feature: Feature, value: u32) -> Option<Sh
         Feature::Ffn => &mut shape.ffn,
         Feature::Vocab => &mut shape.vocab,
         Feature::HeadDim => &mut shape.head_dim,
+        Feature::Experts => &mut shape.experts,
+        Feature::ActiveExperts => &mut shape.active_experts,
         Feature::TotalParamsK => {
             shape.total_params = u64::from(value) * 1000;
             return Some(shape);

@@ -53,7 +53,7 @@ fn figure(target: Target, scores: &[&FamilyScore], chosen: Option<&String>) -> F
                 "Successive halving",
                 "CV MAPE, %",
                 "Held-out MAPE, %",
-                "Estimated bytes",
+                "Bytes, estimated from the folds",
             ]),
             rows: scores
                 .iter()

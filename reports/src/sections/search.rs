@@ -78,7 +78,12 @@ fn figure(target: &TargetRecord) -> Option<Figure> {
         table: Table {
             id: format!("search_{name}"),
             caption: format!("{name}: trials that improved on all before"),
-            columns: heads(["Trial", "CV MAPE, %", "Estimated bytes", "Parameters"]),
+            columns: heads([
+                "Trial",
+                "CV MAPE, %",
+                "Bytes, estimated from the folds",
+                "Parameters",
+            ]),
             rows: best_rows,
         },
     })

@@ -9,7 +9,7 @@ use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use clap::{Parser, ValueEnum};
+use clap::Parser;
 use enerinfer_artifacts::Bundle;
 use enerinfer_codegen::import::import_bundle;
 use enerinfer_codegen::{
@@ -62,29 +62,11 @@ struct Args {
     #[arg(long, value_name = "KIB", value_parser = clap::value_parser!(u64).range(1..=1 << 32))]
     flash_budget: Option<u64>,
     /// Whether the code shall be small or fast; predictions are the same
-    #[arg(long, value_enum, default_value_t = Goal::Size)]
-    optimise: Goal,
+    #[arg(long, value_name = "GOAL", value_enum, default_value_t = Optimise::Size)]
+    optimise: Optimise,
     /// Refuse forests with more nodes
     #[arg(long, value_name = "N", default_value_t = DEFAULT_MAX_NODES)]
     max_nodes: u64,
-}
-
-/// Values of `--optimise`.
-#[derive(Clone, Copy, ValueEnum)]
-enum Goal {
-    /// Least flash
-    Size,
-    /// Least time: for a model's table, and for one operating point, by more code
-    Speed,
-}
-
-impl From<Goal> for Optimise {
-    fn from(goal: Goal) -> Self {
-        match goal {
-            Goal::Size => Optimise::Size,
-            Goal::Speed => Optimise::Speed,
-        }
-    }
 }
 
 fn main() -> ExitCode {
@@ -138,7 +120,7 @@ fn run(args: &Args) -> Result<String, Failure> {
     let options = Options {
         max_nodes: args.max_nodes,
         flash_budget: args.flash_budget.map(|kib| kib << 10),
-        optimise: args.optimise.into(),
+        optimise: args.optimise,
     };
     let lowered = generate_to(&bundle, &options, &args.out)?;
     if let Some(folder) = &args.capi {
