@@ -30,10 +30,10 @@ fn source_mib(folder: &Path) -> u64 {
 
 #[test]
 fn source_is_not_kept() {
-    let drawn = Drawn { trees: 16, depth: 12, leaf: (0.01, 0.06) };
+    let drawn = Drawn { trees: 8, depth: 12, leaf: (0.01, 0.06) };
     let mut bundle = common::random_bundle(71, common::board_clocks(), drawn);
     // A vector of the crate's own test for each.
-    bundle.test_shapes = bundle.test_shapes.iter().copied().cycle().take(10_000).collect();
+    bundle.test_shapes = bundle.test_shapes.iter().copied().cycle().take(3000).collect();
     let options = Options::default();
     // What the forests take in every form in which they are compiled.
     let lowered = lower(&bundle, &options).unwrap();
@@ -44,7 +44,7 @@ fn source_is_not_kept() {
     let krate = folder.path().join("enerinfer-runtime");
     generate_to(&bundle, &options, &krate).unwrap();
     let (written, most) = (source_mib(&krate), most_mib());
-    assert!(written >= 20, "too little source to tell: {written} MiB");
+    assert!(written >= 6, "too little source to tell: {written} MiB");
     assert!(most <= forests + written / 4, "{forests} MiB grew to {most}, writing {written} MiB");
 
     // The look does notice source that is kept.

@@ -9,7 +9,6 @@ use std::io::{self, Write};
 use super::body::Body;
 use super::condition::{self, Ranked, pad};
 use super::merged::Condition;
-use super::program::Op;
 use super::statements::{Statement, Statements};
 
 /// How many sums stand in the first array: so many are reached by short instructions of Arm and
@@ -29,7 +28,7 @@ pub(crate) enum Adds {
     ToVariable,
 }
 
-/// Writes all functions. They add to the sums of so many rectangles, or return what they add up.
+/// Writes all functions. They add to the sums of rectangles, or return what they add up.
 pub(crate) fn write(
     out: &mut dyn Write,
     statements: &Statements,
@@ -197,13 +196,9 @@ impl Additions<'_> {
             Statement::AddValue(rect, op) => {
                 let before = format!("{} += ", sum(rect));
                 write!(out, "{pad}{before}")?;
-                match (
-                    self.statements.value_functions.number(op),
-                    self.values.program.ops[op as usize],
-                ) {
-                    (Some(function), _) => writeln!(out, "tree_{function}(x);"),
-                    (None, Op::Leaf(value)) => writeln!(out, "{value};"),
-                    (None, Op::If { .. }) => self.values.branch(out, op, depth, &before, ";"),
+                match self.values.short(op) {
+                    Some(value) => writeln!(out, "{value};"),
+                    None => self.values.branch(out, op, depth, &before, ";"),
                 }
             }
             Statement::Call(function) => match adds {

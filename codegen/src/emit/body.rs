@@ -29,8 +29,8 @@ impl Body<'_> {
 
     /// Writes an operation on lines of its own: as a call if it is a function.
     fn block(&self, out: &mut dyn Write, op: u32, depth: usize) -> io::Result<()> {
-        match self.functions.number(op) {
-            Some(number) => writeln!(out, "{}tree_{number}(x)", pad(depth)),
+        match self.short(op) {
+            Some(text) => writeln!(out, "{}{text}", pad(depth)),
             None => self.inside(out, op, depth),
         }
     }
@@ -67,9 +67,8 @@ impl Body<'_> {
             conditions.push(condition::text(self.ranked, (feature, threshold), a == then));
             rest = if a == then { b } else { a };
         }
-        let leaves = [then, rest].map(|op| self.program.ops[op as usize]);
-        if let ([Op::Leaf(then), Op::Leaf(rest)], ";") = (leaves, end) {
-            // A choice between two numbers stands on one line, if it fits.
+        if let ([Some(then), Some(rest)], ";") = ([then, rest].map(|op| self.short(op)), end) {
+            // A choice between two numbers or calls stands on one line, if it fits.
             let conditions = conditions.join(" || ");
             let line = format!("if {conditions} {{ {then} }} else {{ {rest} }}{end}");
             if 4 * depth + before.len() + line.len() <= 100 && !before.starts_with('}') {
@@ -86,6 +85,15 @@ impl Body<'_> {
         writeln!(out, "{}}} else {{", pad(depth))?;
         self.block(out, rest, depth + 1)?;
         writeln!(out, "{}}}{end}", pad(depth))
+    }
+
+    /// A number or a call.
+    pub(crate) fn short(&self, op: u32) -> Option<String> {
+        match (self.functions.number(op), self.program.ops[op as usize]) {
+            (Some(number), _) => Some(format!("tree_{number}(x)")),
+            (None, Op::Leaf(value)) => Some(value.to_string()),
+            (None, Op::If { .. }) => None,
+        }
     }
 
     fn is_inline_branch(&self, op: u32) -> bool {

@@ -31,8 +31,9 @@ pub(crate) fn array(
     let mut line = String::new();
     for (i, item) in items.iter().enumerate() {
         let text = format!("{item},");
-        // A space may follow, but not after the last one.
-        let follows = usize::from(i + 1 < items.len());
+        // A space may follow, but not after the last one; inside functions and structs rustfmt keeps
+        // its column free all the same.
+        let follows = usize::from(i + 1 < items.len() || indent > 0);
         if !line.is_empty() && indent + 4 + line.len() + 1 + text.len() + follows > WIDTH {
             writeln!(out, "{pad}    {line}")?;
             line.clear();
@@ -97,5 +98,17 @@ mod tests {
         assert_eq!(lines(&[100]), 3); // column 100
         assert_eq!(lines(&[1000]), 4);
         assert_eq!(lines(&[100, 1]), 4);
+    }
+
+    #[test]
+    fn inside_functions_the_last_column_stays_free() {
+        let lines = |last: &[u64]| {
+            let mut out = Vec::new();
+            let items = [&[10; 22], last].concat();
+            array(&mut out, 4, "let a = ", &items, ";").unwrap_or_default();
+            out.iter().filter(|&&byte| byte == b'\n').count()
+        };
+        assert_eq!(lines(&[10]), 3); // column 99
+        assert_eq!(lines(&[100]), 4); // column 100
     }
 }

@@ -63,6 +63,16 @@ const MAX_PLACES_PER_NODE: usize = 4;
 /// Merges the trees of a forest. `None` if it becomes too large, which takes trees that share
 /// subtrees with themselves, or if a sum may leave 32 bits.
 pub(crate) fn merge(forest: &Forest<i64>, clocks: &ClockTables) -> Option<Merged> {
+    merge_trees(forest, clocks, true)
+}
+
+/// [`merge`] that leaves neighbouring rectangles apart: what it counts does not depend on what
+/// leaves hold, so that it serves to estimate.
+pub(crate) fn merge_apart(forest: &Forest<i64>, clocks: &ClockTables) -> Option<Merged> {
+    merge_trees(forest, clocks, false)
+}
+
+fn merge_trees(forest: &Forest<i64>, clocks: &ClockTables, join: bool) -> Option<Merged> {
     let (mut places, mut rects) = unfold(forest, clocks)?;
     let mut bounds = vec![0i64; places.len()];
     let mut known: HashMap<Content, u32> = HashMap::new();
@@ -96,7 +106,9 @@ pub(crate) fn merge(forest: &Forest<i64>, clocks: &ClockTables) -> Option<Merged
         });
         place.always = always;
         place.values.retain(|_, value| *value != 0);
-        join_neighbours(&mut place.values, &mut rects);
+        if join {
+            join_neighbours(&mut place.values, &mut rects);
+        }
         places[at] = place;
     }
     if bound(&places[0], &bounds) > i64::from(i32::MAX) {

@@ -11,7 +11,7 @@ use super::condition::Ranked;
 use super::merged::{Condition, Merged, Place, merge, merge_at};
 use super::statements::Statements;
 
-/// Most places of a predictor's walks: about ten seconds of rustc.
+/// Most places of a predictor's walks, so that rustc takes seconds, not minutes.
 const MAX_PLACES: usize = 200_000;
 
 /// A predictor at every operating point.
@@ -108,6 +108,7 @@ mod tests {
     use enerinfer_artifacts::Node;
     use proptest::prelude::*;
 
+    use super::super::rect::Rect;
     use super::*;
 
     fn clocks() -> ClockTables {
@@ -136,12 +137,12 @@ mod tests {
         IntPredictor { target: Target::Power, forest, shift: 0, domain: vec![], normaliser: None }
     }
 
-    /// What a walk adds for a shape.
-    fn added(merged: &Merged, start: u32, shape: [u32; 2]) -> i64 {
+    /// What a walk adds for a shape, to the rectangles that count.
+    fn added(merged: &Merged, start: u32, shape: [u32; 2], counts: impl Fn(u32) -> bool) -> i64 {
         let (mut sum, mut stack) = (0, vec![start]);
         while let Some(at) = stack.pop() {
             let place = &merged.places[at as usize];
-            sum += place.values.values().sum::<i64>();
+            sum += place.values.iter().filter(|(r, _)| counts(**r)).map(|(_, v)| v).sum::<i64>();
             stack.extend(&place.always);
             for (&(feature, threshold), &[left, right]) in &place.branches {
                 let holds = shape[usize::from(feature)] <= threshold;
@@ -153,20 +154,29 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_point_is_the_forest_s(
+        fn points_and_table_are_the_forest_s(
             numbers in prop::collection::vec(any::<u64>(), 1..14),
             trees in 1usize..6,
         ) {
             let (predictor, clocks) = (predictor(&numbers, trees), clocks());
             let Some(points) = Points::of(&predictor, &clocks) else { return Ok(()) };
+            let table = merge(&predictor.forest, &clocks).unwrap();
             prop_assert_eq!(points.walks.len(), clocks.len());
             for (point, &walk) in clocks.points().zip(&points.walks) {
                 let (accel, mem) = clocks.clocks_khz(point);
                 let start = points.merged.starts[walk];
+                let inside = |rect: &Rect| {
+                    (rect.accel.0..rect.accel.1).contains(&point.accel)
+                        && (rect.mem.0..rect.mem.1).contains(&point.mem)
+                };
+                let without_condition = table.start.iter().filter(|(rect, _)| inside(rect));
+                let without_condition: i64 = without_condition.map(|(_, v)| i64::from(*v)).sum();
                 for shape in (0..9).flat_map(|layers| (0..9).map(move |heads| [layers, heads])) {
                     let [layers, heads] = shape;
                     let expected = predictor.sum(&[layers, heads, accel, mem]);
-                    prop_assert_eq!(added(&points.merged, start, shape), expected);
+                    prop_assert_eq!(added(&points.merged, start, shape, |_| true), expected);
+                    let conditional = added(&table, 0, shape, |r| inside(&table.rects[r as usize]));
+                    prop_assert_eq!(without_condition + conditional, expected);
                 }
             }
         }
