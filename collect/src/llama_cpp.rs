@@ -135,7 +135,7 @@ impl Decoder for Loaded<'_> {
         }
     }
 
-    fn counters(&self) -> Option<Counters> {
+    fn counters(&mut self) -> Option<Counters> {
         let counters = self.context.timings();
         Some(Counters {
             prompt_eval_ms: counters.t_p_eval_ms(),

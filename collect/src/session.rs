@@ -35,7 +35,7 @@ pub(crate) trait Decoder {
     fn detokenize(&self, _tokens: &[u32]) {}
 
     /// The engine's own counters since [`Decoder::clear`], where it has some.
-    fn counters(&self) -> Option<Counters> {
+    fn counters(&mut self) -> Option<Counters> {
         None
     }
 }

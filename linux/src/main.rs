@@ -6,6 +6,7 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Sender};
 use std::time::Duration;
 
@@ -192,6 +193,11 @@ fn take_journal(path: &Path) -> Result<Journal> {
 
 fn run(files: &Arc<dyn Files>, args: &RunArgs, root: &Path) -> Result<()> {
     let mut model = load(args)?;
+    let config = config(args)?;
+    let shell = shell(files, args)?;
+    if let Some(path) = &args.events {
+        check_events(path)?;
+    }
     let journal = take_journal(&args.journal.journal)?;
     if journal.recover(&**files)? {
         say("gave back what a former process had set");
@@ -218,21 +224,24 @@ fn run(files: &Arc<dyn Files>, args: &RunArgs, root: &Path) -> Result<()> {
     }
 
     let fronts = Box::new(Fronts::new(&model.tables));
-    let control = Coordinator::new(&model.tables, &fronts, &model.thermal, config(args)?);
+    let control = Coordinator::new(&model.tables, &fronts, &model.thermal, config);
     let clock = SystemClock::start();
-    let platform = Platform { clock, temperature: shell(files, args)?, accel, mem };
+    let platform = Platform { clock, temperature: shell, accel, mem };
     let driver = Driver::new(control, platform, &model.clocks.accel_khz, &model.clocks.mem_khz);
     let mut session = Session::new(driver, &model, clock, args.qoe);
 
     let (to, messages) = mpsc::channel();
     stop_on_signals(to.clone())?;
-    read_events(args.events.clone(), to);
+    let unreadable = read_events(args.events.clone(), to);
     let given_back = session.run(&messages, say);
     drop(session);
     if given_back {
         journal.clear()?;
     } else {
         journal.recover(&**files)?;
+    }
+    if unreadable.load(Ordering::Relaxed) {
+        bail!("stopped, since events could not be read");
     }
     Ok(())
 }
@@ -354,7 +363,19 @@ fn stop_on_signals(to: Sender<Message>) -> std::io::Result<()> {
     Ok(())
 }
 
-fn read_events(path: Option<PathBuf>, to: Sender<Message>) {
+/// A named pipe cannot be opened to try it: that waits for a writer.
+fn check_events(path: &Path) -> Result<()> {
+    let metadata = path.metadata().with_context(|| format!("--events {}", path.display()))?;
+    if metadata.is_dir() {
+        bail!("--events {}: is a folder; give a named pipe or a file", path.display());
+    }
+    Ok(())
+}
+
+/// Reads events in a thread. What it returns is set if that failed, before the last message.
+fn read_events(path: Option<PathBuf>, to: Sender<Message>) -> Arc<AtomicBool> {
+    let failed = Arc::new(AtomicBool::new(false));
+    let unreadable = Arc::clone(&failed);
     std::thread::spawn(move || {
         let result = match path {
             None => send_lines(std::io::stdin().lock(), &to).map(|_| ()),
@@ -362,10 +383,12 @@ fn read_events(path: Option<PathBuf>, to: Sender<Message>) {
         };
         if let Err(e) = result {
             say(&format!("cannot read events: {e}"));
+            failed.store(true, Ordering::Relaxed);
         }
         // If nobody listens any more, the loop has ended already.
         let _ = to.send(Message::Closed);
     });
+    unreadable
 }
 
 fn read_path(path: &Path, to: &Sender<Message>) -> std::io::Result<()> {

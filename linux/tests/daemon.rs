@@ -346,9 +346,18 @@ fn usage_errors_exit_with_2_and_say_what_to_do() {
             Command::new(env!("CARGO_BIN_EXE_enerinferd")).args(&arguments).output().unwrap();
         assert_eq!(output.status.code(), Some(2), "{arguments:?}");
     }
-    let (child, _events) = board.start(&["--zone", "nowhere"]);
-    let output = child.wait_with_output().unwrap();
-    assert!(stderr(&output).contains("there are skin-thermal"), "{}", stderr(&output));
+    for (arguments, said) in [
+        (["--zone", "nowhere"], "there are skin-thermal"),
+        (["--t-max", "inf"], "give 0 to 120"),
+        (["--events", "/nowhere"], "No such file"),
+        (["--events", "/"], "is a folder"),
+    ] {
+        let (child, _events) = board.start(&[&arguments[..], &["--no-watchdog"]].concat());
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}");
+        assert!(stderr(&output).contains(said), "{}", stderr(&output));
+        assert!(!board.path("journal").exists(), "{arguments:?}: nothing is to be given back");
+    }
     assert!(board.command("doctor").output().unwrap().status.success());
 }
 

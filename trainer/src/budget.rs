@@ -39,9 +39,7 @@ pub(crate) fn select(
 ) -> Result<Selected, TrainError> {
     let smaller = match smaller(searched, points, config, fit_seed) {
         Ok((selected, true)) => return Ok(selected),
-        Ok((selected, false)) => Ok(selected),
-        Err(e @ TrainError::FlashBudget { .. }) => Err(e),
-        Err(e) => return Err(e),
+        smaller => if_it_fits(smaller.map(|(selected, _)| selected))?,
     };
     let mut preferred = Vec::new();
     for (searched, points) in compiled_targets(searched).zip(points) {
@@ -49,11 +47,13 @@ pub(crate) fn select(
         let fixed = picked(searched, points, config).is_some();
         preferred.push(Preferred { searched, choice: best.choice, fixed });
     }
-    let pruned = prune(&preferred, folds, config.flash_budget_bytes, fit_seed)?;
-    let (smaller, pruned) = match (smaller, pruned) {
-        (Err(e), None) => return Err(e),
-        (smaller, pruned) => (smaller.ok(), pruned.map(|p| selected(&preferred, p))),
+    let pruned = prune(&preferred, folds, config.flash_budget_bytes, fit_seed);
+    let pruned = match smaller {
+        // What cannot even be pruned to the budget ends here, with what it needs.
+        None => Some(pruned?),
+        Some(_) => if_it_fits(pruned)?,
     };
+    let pruned = pruned.map(|pruned| selected(&preferred, pruned));
     let sum = |selected: &Option<Selected>| -> f64 {
         let scores = selected.iter().flat_map(|s| &s.scores);
         let sum = scores.map(|score| score.mean().unwrap_or(f64::INFINITY)).sum();
@@ -77,6 +77,14 @@ pub(crate) fn select(
     }
     let chosen = if pruned_is_compiled { pruned } else { smaller };
     chosen.map(|chosen| Selected { cuts, ..chosen }).ok_or(TrainError::MissingPredictor)
+}
+
+/// `None` for what exceeds the budget.
+fn if_it_fits<T>(found: Result<T, TrainError>) -> Result<Option<T>, TrainError> {
+    match found {
+        Err(TrainError::FlashBudget { .. }) => Ok(None),
+        found => found.map(Some),
+    }
 }
 
 fn selected(preferred: &[Preferred<'_>], pruned: Pruned) -> Selected {

@@ -3,7 +3,7 @@
 use enerinfer_artifacts::{Forest, Predictor};
 use enerinfer_codegen::estimate_bytes;
 use enerinfer_hyperparam::{GroupedKFold, Trial, mape_percent};
-use enerinfer_learners::{Pruner, predict};
+use enerinfer_learners::{Model, Pruner, predict};
 
 use crate::TrainError;
 use crate::pipeline::{Searched, predictor};
@@ -32,17 +32,16 @@ pub(crate) struct Pruned {
 }
 
 /// Fits the preferred trials to all training rows and prunes them at one cost of a leaf, as low as
-/// the budget allows; `None` if nothing fits it. Errors are relative, so that one cost is right for
-/// all targets.
+/// the budget allows. Errors are relative, so that one cost is right for all targets.
 ///
 /// # Errors
-/// As the learners'.
+/// As the learners'; a budget that constants exceed.
 pub(crate) fn prune(
     preferred: &[Preferred<'_>],
     folds: &GroupedKFold,
     budget_bytes: u64,
     fit_seed: u64,
-) -> Result<Option<Pruned>, TrainError> {
+) -> Result<Pruned, TrainError> {
     let pruners = preferred
         .iter()
         .map(|p| {
@@ -53,15 +52,15 @@ pub(crate) fn prune(
     let forests = |leaf_cost: f64| -> Vec<Forest<f64>> {
         preferred.iter().zip(&pruners).map(|(p, pruner)| p.prune(pruner, leaf_cost)).collect()
     };
-    let fits =
-        |leaf_cost: f64| forests(leaf_cost).iter().map(estimate_bytes).sum::<u64>() <= budget_bytes;
+    let bytes = |leaf_cost: f64| forests(leaf_cost).iter().map(estimate_bytes).sum::<u64>();
     let (mut low, mut high) = COSTS;
-    if !fits(high.exp2()) {
-        return Ok(None);
+    let smallest = bytes(high.exp2());
+    if smallest > budget_bytes {
+        return Err(TrainError::FlashBudget { smallest, budget: budget_bytes });
     }
     for _ in 0..STEPS {
         let middle = f64::midpoint(low, high);
-        *if fits(middle.exp2()) { &mut high } else { &mut low } = middle;
+        *if bytes(middle.exp2()) <= budget_bytes { &mut high } else { &mut low } = middle;
     }
     let leaf_cost = high.exp2();
     let mut scores = Vec::new();
@@ -71,8 +70,9 @@ pub(crate) fn prune(
     let predictors = preferred
         .iter()
         .zip(forests(leaf_cost))
-        .map(|(p, forest)| predictor(&p.searched.data, enerinfer_learners::Model::Forest(forest)));
-    Ok(Some(Pruned { predictors: predictors.collect::<Result<_, _>>()?, scores }))
+        .map(|(p, forest)| predictor(&p.searched.data, Model::Forest(forest)))
+        .collect::<Result<_, _>>()?;
+    Ok(Pruned { predictors, scores })
 }
 
 impl Preferred<'_> {
@@ -104,5 +104,63 @@ impl Preferred<'_> {
         };
         let fold_mape_percent = (0..folds.k()).map(score).collect::<Result<_, _>>()?;
         Ok(Trial { fold_mape_percent })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use enerinfer_artifacts::Target;
+    use enerinfer_datasets::sampler;
+    use enerinfer_device::{Noise, SimulatedDevice};
+
+    use super::*;
+    use crate::journal::Journal;
+    use crate::samples::{FeatureSet, samples};
+    use crate::search::{Family, FamilySearch, Settings, TargetData};
+
+    #[test]
+    fn folds_are_pruned_as_the_whole_and_at_no_cost_score_as_the_trial() {
+        let folder = tempfile::tempdir().unwrap();
+        let journal = Journal::start(&folder.path().join("search.jsonl"), "run").unwrap();
+        let device = SimulatedDevice::builtin("h_phone", None).unwrap();
+        let models = sampler::sample(12, 5).unwrap();
+        let table = device.measure(&models, Noise { relative_sd: 0.01 }, 1);
+        let features = FeatureSet::Paper.features(Target::Power);
+        let data = TargetData::new(Target::Power, samples(&table, Target::Power, &features, None));
+        let data = data.unwrap();
+        let folds = GroupedKFold::new(12, 4, 3).unwrap();
+        let settings = Settings { trials: 2, trial_seed: 1, fit_seed: 2, journal: &journal };
+        let families = [Family::RandomForest, Family::BoostedTrees]
+            .map(|family| FamilySearch::run(family, &data, &folds, settings, &|_, _| {}).unwrap());
+        let searched = Searched { data, families: families.into() };
+        for family in 0..2 {
+            for trial in 0..2 {
+                let choice = Choice { family, trial };
+                let p = Preferred { searched: &searched, choice, fixed: false };
+                let found = p.cross_validate(&folds, 0.0, 2).unwrap().fold_mape_percent;
+                let known = &searched.families[family].candidates[trial].trial.fold_mape_percent;
+                for (found, known) in found.iter().zip(known) {
+                    assert!((found.unwrap() - known.unwrap()).abs() < 1e-9, "{found:?} {known:?}");
+                }
+            }
+        }
+        let all = |fixed| {
+            [0, 1].map(|family| Preferred {
+                searched: &searched,
+                choice: Choice { family, trial: 0 },
+                fixed,
+            })
+        };
+        let bytes = |pruned: &Pruned| -> Vec<u64> {
+            pruned.predictors.iter().map(|p| estimate_bytes(&p.forest)).collect()
+        };
+        let whole = bytes(&prune(&all(false), &folds, u64::MAX, 2).unwrap());
+        let total: u64 = whole.iter().sum();
+        let half = prune(&all(false), &folds, total / 2, 2).unwrap();
+        assert!(bytes(&half).iter().sum::<u64>() <= total / 2);
+        assert!(half.scores.iter().all(|score| score.mean().is_some()));
+        assert_eq!(bytes(&prune(&all(true), &folds, total, 2).unwrap()), whole, "picked ones stay");
+        let error = prune(&all(true), &folds, total / 2, 2).err().unwrap();
+        assert!(error.to_string().contains(&total.to_string()), "{error}");
     }
 }

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use common::train;
-use enerinfer_artifacts::record::{Record, SizePoint};
+use enerinfer_artifacts::record::{BudgetCut, Record, SizePoint};
 use enerinfer_artifacts::{Bundle, Target};
 
 const SMALL: [&str; 8] =
@@ -236,6 +236,27 @@ fn a_flash_budget_that_nothing_fits_is_said_in_bytes() {
     assert!(run.stderr.contains("1024") && run.stderr.contains("--flash-budget"), "{}", run.stderr);
     let left = files(&folder.path().join("out"));
     assert_eq!(left.keys().collect::<Vec<_>>(), [&"h_phone/search.jsonl".to_owned()]);
+}
+
+/// A budget that no trial meets is met by pruning, whose cost is measured on held-out folds.
+#[test]
+fn what_exceeds_the_flash_budget_is_pruned_and_scored_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = train(folder.path(), &[&SMALL[..], &["--flash-budget", "8"]].concat());
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let record = Record::read(&folder.path().join("out/h_phone/report.json")).unwrap();
+    assert!(record.size.est_bytes <= 8 << 10, "{}", record.size.est_bytes);
+    assert!(record.notes.iter().any(|note| note.contains("pruned")), "{:?}", record.notes);
+    assert_eq!(record.size.cuts.len(), record.targets.len());
+    for (cut, target) in record.size.cuts.iter().zip(&record.targets) {
+        assert_eq!((cut.target, cut.pruned_is_compiled), (target.target, true));
+        let pruned = cut.pruned.unwrap();
+        assert!(pruned.leaves <= cut.preferred.leaves);
+        assert_eq!(pruned.cv_mape_percent, target.cv_mape_percent, "the score of what is compiled");
+    }
+    let sum = |of: &dyn Fn(&BudgetCut) -> f64| -> f64 { record.size.cuts.iter().map(of).sum() };
+    let worse = sum(&|cut| cut.pruned.unwrap().cv_mape_percent);
+    assert!(worse > sum(&|cut| cut.preferred.cv_mape_percent), "flash costs accuracy");
 }
 
 /// A user's own platform file works as a built-in name does, and faults have their line.

@@ -15,6 +15,19 @@ pub struct Prediction {
     pub coverage: Coverage,
 }
 
+/// Predicted throughput and power of one model at one operating point.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PointPrediction {
+    /// Decode throughput.
+    pub throughput: MicroTokPerS,
+    /// Accelerator + memory power while decoding; zero when there is no power predictor.
+    pub power: MicroWatt,
+    /// Accelerator power; zero when there is no such predictor.
+    pub accel_power: MicroWatt,
+    /// Whether the shape lies inside the training range.
+    pub coverage: Coverage,
+}
+
 /// The predictors of this crate's platform.
 #[derive(Clone, Copy, Debug)]
 pub struct Predictor;
@@ -44,6 +57,28 @@ impl Predictor {
             coverage: coverage(shape),
         }
     }
+
+    /// The entry of [`Predictor::tables`] for one operating point, to the bit; `None` where there
+    /// is no such point. A crate that was compiled for speed walks trees of that point alone;
+    /// others make the table, so that more than one point is better taken from there.
+    pub fn at_point(shape: &Shape, point: u16) -> Option<PointPrediction> {
+        if usize::from(point) >= model::POINTS {
+            return None;
+        }
+        Some(PointPrediction {
+            throughput: MicroTokPerS(throughput(model::peak(shape), model::scale_at(shape, point))),
+            power: MicroWatt(model::power_at(shape, point)),
+            accel_power: MicroWatt(model::accel_power_at(shape, point)),
+            coverage: coverage(shape),
+        })
+    }
+}
+
+/// One entry of a table.
+pub fn entry(point: u16, table: impl FnOnce(&mut [u32; model::POINTS])) -> u32 {
+    let mut all = [0; model::POINTS];
+    table(&mut all);
+    all.get(usize::from(point)).copied().unwrap_or(0)
 }
 
 /// 1.0 of a scale.

@@ -147,7 +147,7 @@ const HEAD: &str = "
 //! models, at thresholds and at extremes. This crate must repeat them bit for bit.
 
 use enerinfer_runtime::model::POINTS;
-use enerinfer_runtime::{Predictor, Shape};
+use enerinfer_runtime::{PointPrediction, Predictor, Shape};
 
 fn check(
     shape: &Shape,
@@ -155,9 +155,20 @@ fn check(
     power_uw: [u32; POINTS],
     accel_power_uw: [u32; POINTS],
 ) {
-    let tables = Predictor::tables(shape).tables;
+    let prediction = Predictor::tables(shape);
+    let tables = prediction.tables;
     assert_eq!(tables.throughput.map(|r| r.0), throughput_utok_per_s);
     assert_eq!(tables.power.map(|p| p.0), power_uw);
     assert_eq!(tables.accel_power.map(|p| p.0), accel_power_uw);
+    for point in 0..POINTS {
+        let entry = PointPrediction {
+            throughput: tables.throughput[point],
+            power: tables.power[point],
+            accel_power: tables.accel_power[point],
+            coverage: prediction.coverage,
+        };
+        assert_eq!(Predictor::at_point(shape, point as u16), Some(entry));
+    }
+    assert_eq!(Predictor::at_point(shape, POINTS as u16), None);
 }
 ";

@@ -308,7 +308,8 @@ mod tests {
             // Few values, so that ties are frequent.
             points in prop::collection::vec((1u32..6, 1u32..4, 1u32..6, 1u32..4), 1..9),
         ) {
-            let pairs = |of: fn(&(u32, u32, u32, u32)) -> (u32, u32)| -> Vec<(f64, f64)> {
+            type Drawn = (u32, u32, u32, u32);
+            let pairs = |of: fn(&Drawn) -> (u32, u32)| -> Vec<(f64, f64)> {
                 let mut all: Vec<(u32, u32)> = points.iter().map(of).collect();
                 let fastest = all.iter().map(|p| p.0).max().unwrap_or(1);
                 if let Some(highest) = all.last_mut() {
