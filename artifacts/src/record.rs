@@ -276,6 +276,9 @@ pub struct DataSummary {
     pub test_models: u32,
     /// Folds of the cross-validation.
     pub folds: u32,
+    /// Models of each fold: no model is in two.
+    #[serde(default)]
+    pub models_per_fold: Vec<u32>,
     /// Whether the values come from a simulated device.
     pub simulated: bool,
     /// Relative standard deviation of the simulated noise, if simulated.

@@ -143,6 +143,7 @@ pub(crate) fn record(sizes: Sizes, seed: u64) -> Record {
             train_models: sizes.models * 4,
             test_models: sizes.models,
             folds: 5,
+            models_per_fold: vec![48; 5],
             simulated: true,
             noise_percent: Some(1.0),
         },
