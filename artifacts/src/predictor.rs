@@ -10,11 +10,12 @@
 //!
 //! `value` is in µtok/s for throughput, µW for power, and 2⁻³⁰ for `scale`. A normalised `peak`
 //! is multiplied by `reference` and divided by the shape's `feature`. Then
-//! `R[u] = max(1, (peak · scale[u]) >> 30)`.
+//! `R[u] = max(1, (peak · scale[u]) >> 30)`; at the highest clocks `scale` is 1 by definition,
+//! whatever is predicted, so that `R` is `peak` there and nowhere higher.
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Error, Feature, Forest, ShapeDims};
+use crate::{ClockTables, Error, Feature, Forest, ShapeDims};
 
 /// What a predictor predicts (EnerInfer §4.2–4.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
@@ -212,7 +213,26 @@ impl IntPredictor {
     }
 }
 
-/// `R[u]` in µtok/s from the device values of `peak` and `scale`.
-pub fn throughput_utok_per_s(peak: u32, scale: u32) -> u32 {
+/// `R[u]` in µtok/s of a shape at every operating point, in index order.
+///
+/// A predicted scale of the highest clocks would leave the fastest point to chance: it could be
+/// predicted slower than another, and be missing from the front that feedback walks.
+pub fn throughput_utok_per_s(
+    peak: &IntPredictor,
+    scale: &IntPredictor,
+    clocks: &ClockTables,
+    shape: &ShapeDims,
+) -> Vec<u32> {
+    let highest = clocks.highest();
+    let peak = peak.predict(shape, clocks.clocks_khz(highest));
+    let at = |point| match point == highest {
+        true => SCALE_ONE,
+        false => scale.predict(shape, clocks.clocks_khz(point)),
+    };
+    clocks.points().map(|point| scaled_utok_per_s(peak, at(point))).collect()
+}
+
+/// `peak · scale`, never zero.
+fn scaled_utok_per_s(peak: u32, scale: u32) -> u32 {
     ((u64::from(peak) * u64::from(scale)) >> 30).max(1) as u32
 }

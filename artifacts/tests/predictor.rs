@@ -1,8 +1,8 @@
 //! The integer semantics of predictions, on values that can be checked by hand.
 
 use enerinfer_artifacts::{
-    Feature, Forest, IntPredictor, Node, Normaliser, SCALE_ONE, ShapeDims, Target, inputs,
-    throughput_utok_per_s,
+    ClockTables, Feature, Forest, IntPredictor, Node, Normaliser, SCALE_ONE, ShapeDims, Target,
+    inputs, throughput_utok_per_s,
 };
 
 fn shape() -> ShapeDims {
@@ -105,9 +105,14 @@ fn normalised_peak_is_divided_by_the_feature() {
 }
 
 #[test]
-fn throughput_is_peak_times_scale() {
-    assert_eq!(throughput_utok_per_s(10_000_000, SCALE_ONE), 10_000_000);
-    assert_eq!(throughput_utok_per_s(10_000_000, SCALE_ONE / 4), 2_500_000);
-    assert_eq!(throughput_utok_per_s(1, 1), 1, "never zero");
-    assert_eq!(throughput_utok_per_s(u32::MAX, SCALE_ONE), u32::MAX);
+fn throughput_is_peak_times_scale_and_peak_at_the_highest_clocks() {
+    let clocks = ClockTables { accel_khz: vec![300, 900], mem_khz: vec![1000] };
+    let table = |peak: i64, scale: i64| {
+        let (peak, scale) = (constant(Target::Peak, peak, 0), constant(Target::Scale, scale, 0));
+        throughput_utok_per_s(&peak, &scale, &clocks, &shape())
+    };
+    let one = i64::from(SCALE_ONE);
+    assert_eq!(table(10_000_000, one / 4), [2_500_000, 10_000_000]);
+    assert_eq!(table(1, 1), [1, 1], "never zero");
+    assert_eq!(table(i64::from(u32::MAX), 2 * one), [u32::MAX; 2], "nowhere above the peak");
 }

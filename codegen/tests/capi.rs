@@ -36,11 +36,11 @@ fn token_callback_runs_and_predicts_what_the_interpreter_does() {
         let clocks = bundle.clocks.clocks_khz(bundle.clocks.point(point));
         lowered.predictor(target).unwrap().predict(shape, clocks)
     };
-    for point in 0..bundle.clocks.len() {
-        let peak = at(Target::Peak, bundle.clocks.len() - 1);
+    let [peak, scale] = [Target::Peak, Target::Scale].map(|t| lowered.predictor(t).unwrap());
+    let throughput = throughput_utok_per_s(peak, scale, &bundle.clocks, shape);
+    for (point, throughput) in throughput.iter().enumerate() {
         let expected = format!(
-            "predicted {point} {} {} {}\n",
-            throughput_utok_per_s(peak, at(Target::Scale, point)),
+            "predicted {point} {throughput} {} {}\n",
             at(Target::Power, point),
             at(Target::AccelPower, point)
         );

@@ -30,7 +30,8 @@ fn constants_are_exact() {
     }
 }
 
-/// Builds the crate as its profiles do, runs its vectors and the row tests, and lints it.
+/// Builds the crate as its profiles do, runs its vectors and the row tests, and lints it. For
+/// speed, single operating points have trees of their own, which the same tests ask.
 fn check(bundle: &Bundle) {
     for optimise in [Optimise::Size, Optimise::Speed] {
         let folder = tempfile::tempdir().expect("a temporary folder");
@@ -39,10 +40,10 @@ fn check(bundle: &Bundle) {
             generate_with_rows(bundle, &Options { optimise, ..Options::default() }, &krate);
         assert_eq!(lowered.predictors.len(), bundle.predictors.len());
         cargo(&krate, &["test", "--release", "--lib", "--test", "vectors"]);
+        cargo(&krate, &["clippy"]);
         if optimise == Optimise::Size {
-            // The sources are the same; with checks for overflow.
+            // With checks for overflow.
             cargo(&krate, &["test", "--lib", "--test", "vectors"]);
-            cargo(&krate, &["clippy"]);
         }
     }
 }
@@ -227,6 +228,26 @@ fn many_trees_that_compare_the_same_are_merged() {
 }
 
 #[test]
+fn trees_that_share_too_much_to_be_merged() {
+    // Each level has two nodes, and both lead to both of the level below: 2³⁰ paths.
+    let features = || vec![Feature::Layers, Feature::Vocab, Feature::MemKhz];
+    let ladder = |clocks: bool| {
+        let mut nodes = vec![Node::Leaf(0.25), Node::Leaf(0.5)];
+        for level in 0..30 {
+            let (a, b) = (2 * level, 2 * level + 1);
+            nodes.push(split(0, 4 + 2 * level, a, b));
+            nodes.push(match clocks && level == 20 {
+                true => split(2, 665_600, b, a),
+                false => split(1, 40_000 + 1000 * level, b, a),
+            });
+        }
+        let root = nodes.len() as u32 - 1;
+        Forest { features: features(), base: 0.1, nodes, roots: vec![root] }
+    };
+    check(&with_forests([ladder(false), ladder(true), ladder(true), ladder(false)]));
+}
+
+#[test]
 fn deep_chains_build() {
     let two = || vec![Feature::Layers, Feature::Vocab];
     check(&with_forests([
@@ -245,7 +266,7 @@ fn seventy_thousand_nodes() {
     let large = common::random_forest(&mut rng, common::all_features(), &clocks, drawn);
     assert!(large.nodes.len() > 40_000, "{}", large.nodes.len());
     let small = Forest::constant(common::all_features(), 0.5);
-    // One of the large forests is `peak`, tree by tree; one is `scale`, merged.
+    // One of the large forests is `peak`, a sum; one is `scale`, a table.
     let bundle = with_forests([large.clone(), large, small.clone(), small]);
     let nodes: usize = bundle.predictors.iter().map(|p| p.forest.nodes.len()).sum();
     assert!(nodes > 70_000, "{nodes}");

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::Command;
 
 use common::Drawn;
-use enerinfer_codegen::{Options, generate_to};
+use enerinfer_codegen::{Optimise, Options, generate_to};
 
 const CARGO_TOML: &str = r#"
 [package]
@@ -62,14 +62,19 @@ fn no_panic_is_reachable() {
     let folder = tempfile::tempdir().unwrap();
     let drawn = Drawn { trees: 8, depth: 6, leaf: (0.01, 0.1) };
     let bundle = common::random_bundle(31, common::board_clocks(), drawn);
-    generate_to(&bundle, &Options::default(), &folder.path().join("enerinfer-runtime")).unwrap();
     let probe = include_str!("no_panic/lib.rs");
-    link(folder.path(), probe).unwrap_or_else(|complaint| panic!("{complaint}"));
-    // Nor is the code that prints panics and numbers there, some 20 KB on a small core.
-    let symbols = Command::new("nm").arg(folder.path().join("probe/probe")).output().unwrap();
-    let symbols = String::from_utf8_lossy(&symbols.stdout);
-    assert!(symbols.contains("choose") && symbols.contains("control"), "{symbols}");
-    assert!(!symbols.contains("4core3fmt") && !symbols.contains("9panicking"), "{symbols}");
+    for optimise in [Optimise::Speed, Optimise::Size] {
+        let options = Options { optimise, ..Options::default() };
+        generate_to(&bundle, &options, &folder.path().join("enerinfer-runtime")).unwrap();
+        link(folder.path(), probe).unwrap_or_else(|complaint| panic!("{complaint}"));
+        // Nor is the code that prints panics and numbers there, some 20 KB on a small core.
+        let symbols = Command::new("nm").arg(folder.path().join("probe/probe")).output().unwrap();
+        let symbols = String::from_utf8_lossy(&symbols.stdout);
+        for entry in ["choose", "one_point", "control"] {
+            assert!(symbols.contains(entry), "{symbols}");
+        }
+        assert!(!symbols.contains("4core3fmt") && !symbols.contains("9panicking"), "{symbols}");
+    }
 
     // The probe does notice a panic.
     let panicking = probe

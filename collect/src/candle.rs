@@ -12,23 +12,18 @@ use candle_core::utils::{barrier_pool, get_num_threads};
 use candle_core::{Device, Tensor};
 use candle_transformers::models::quantized_llama::{MAX_SEQ_LEN, ModelWeights};
 use enerinfer_datasets::read_shape;
-use rand::{RngExt as _, SeedableRng as _};
-use rand_xoshiro::Xoshiro256PlusPlus;
 
-use crate::cpu_time::own_s;
-use crate::engine::{Engine, EngineError, EngineRun, Request, Span};
-use crate::timing::StageTiming;
-use crate::unix_time::now_unix_s;
+use crate::engine::{Engine, EngineError, EngineRun, Request};
+use crate::session::{self, Decoder, failed};
 
 const NAME: &str = "candle";
 /// The only architecture that candle's quantized llama reads.
 const ARCHITECTURE: &str = "llama";
-/// Seed of the token ids that stand for a text: speed does not depend on them.
-const TOKEN_SEED: u64 = 1;
 
 /// candle's quantized llama on the CPU, with times taken around each forward pass.
 ///
-/// It has no tokeniser and no counters: those stages and [`StageTiming::counters`] are `None`.
+/// It has no tokeniser and no counters: those stages and
+/// [`StageTiming::counters`](crate::StageTiming::counters) are `None`.
 #[derive(Default)]
 pub struct Candle {
     loaded: Option<(PathBuf, Loaded)>,
@@ -88,24 +83,19 @@ impl Engine for Candle {
                 format!("candle's llama takes at most {MAX_SEQ_LEN} tokens, not {longest}");
             return Err(failed("too long", reason));
         }
-        let (loaded, load_s) = match self.loaded.take().filter(|(p, _)| p == path) {
+        let (mut loaded, load_s) = match self.loaded.take().filter(|(p, _)| p == path) {
             Some((_, loaded)) => (loaded, None),
             None => {
                 let loaded = guarded("cannot load the model", || load(path))?;
                 (loaded, Some(begun.elapsed().as_secs_f64()))
             }
         };
-        let Loaded { mut weights, vocab } = loaded;
-        let session = || Session { weights: &mut weights, vocab, begun, request }.run();
+        let session = || session::run(&mut loaded, request, begun);
         let (timing, span) = guarded("cannot decode", || Device::Cpu.with_context(session))?;
         // After a failure the model is let go of: its cache may be in any state.
-        self.loaded = Some((path.to_owned(), Loaded { weights, vocab }));
+        self.loaded = Some((path.to_owned(), loaded));
         Ok(EngineRun { timing: timing.check()?, load_s, span })
     }
-}
-
-fn failed(what: &str, error: impl std::fmt::Display) -> EngineError {
-    EngineError::Failed { status: what.to_owned(), last_lines: error.to_string() }
 }
 
 /// candle checks fewer sizes than a damaged file can get wrong, and panics over some of the rest.
@@ -166,49 +156,21 @@ fn load(path: &Path) -> Result<Loaded, EngineError> {
     Ok(Loaded { weights, vocab })
 }
 
-/// One run on an empty cache.
-struct Session<'a> {
-    weights: &'a mut ModelWeights,
-    vocab: u32,
-    begun: Instant,
-    request: &'a Request,
-}
-
-impl Session<'_> {
-    fn run(&mut self) -> Result<(StageTiming, Span), EngineError> {
-        let (request, vocab) = (self.request, self.vocab);
-        let mut rng = Xoshiro256PlusPlus::seed_from_u64(TOKEN_SEED);
-        let mut draw = || rng.random_range(0..vocab);
-
-        self.weights.clear_kv_cache();
-        for position in 0..request.warm_up_tokens {
-            self.forward(&[draw()], position)?;
-        }
-        self.weights.clear_kv_cache();
-
-        let prompt: Vec<u32> = (0..request.prompt_tokens).map(|_| draw()).collect();
-        let prefill_s = if prompt.is_empty() { None } else { Some(self.forward(&prompt, 0)?) };
-
-        let (begin_unix_s, begin, cpu) = (now_unix_s(), Instant::now(), own_s());
-        let generation_s = (0..request.generate_tokens)
-            .map(|i| self.forward(&[draw()], request.prompt_tokens + i))
-            .collect::<Result<Vec<f64>, EngineError>>()?;
-        let cpu_s = own_s() - cpu;
-        let span = Span { begin_unix_s, wall_s: begin.elapsed().as_secs_f64(), cpu_s };
-        Ok((StageTiming { prefill_s, ..StageTiming::of_tokens(generation_s) }, span))
+impl Decoder for Loaded {
+    fn vocab(&self) -> u32 {
+        self.vocab
     }
 
-    /// A forward pass over tokens from `position` on, s: on the CPU candle returns when it is
-    /// done. A pass cannot be interrupted, so the time limit is looked at between passes.
-    fn forward(&mut self, tokens: &[u32], position: u32) -> Result<f64, EngineError> {
-        if self.begun.elapsed() > self.request.timeout {
-            return Err(EngineError::Timeout { seconds: self.request.timeout.as_secs() });
-        }
-        let begin = Instant::now();
+    fn clear(&mut self) {
+        self.weights.clear_kv_cache();
+    }
+
+    /// On the CPU candle returns when the pass is over.
+    fn forward(&mut self, tokens: &[u32], position: u32) -> Result<(), EngineError> {
         Tensor::new(tokens, &Device::Cpu)
             .and_then(|input| input.unsqueeze(0))
             .and_then(|input| self.weights.forward(&input, position as usize))
-            .map_err(|e| failed("cannot decode", e))?;
-        Ok(begin.elapsed().as_secs_f64())
+            .map(drop)
+            .map_err(|e| failed("cannot decode", e))
     }
 }

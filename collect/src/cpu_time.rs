@@ -4,7 +4,7 @@ use nix::sys::resource::{UsageWho, getrusage};
 use nix::sys::time::{TimeVal, TimeValLike as _};
 
 /// CPU time of this process's threads so far, s.
-#[cfg(any(feature = "engine-llama-cpp", feature = "engine-candle"))]
+#[cfg(any(test, feature = "engine-llama-cpp", feature = "engine-candle"))]
 pub(crate) fn own_s() -> f64 {
     of(UsageWho::RUSAGE_SELF)
 }

@@ -24,6 +24,8 @@ pub mod power;
 mod progress;
 mod results;
 mod rules;
+#[cfg(any(test, feature = "engine-llama-cpp", feature = "engine-candle"))]
+mod session;
 mod setting;
 mod tables;
 mod timing;

@@ -11,18 +11,10 @@ use llama_cpp_2::llama_batch::LlamaBatch;
 use llama_cpp_2::model::LlamaModel;
 use llama_cpp_2::model::params::LlamaModelParams;
 use llama_cpp_2::token::LlamaToken;
-use rand::{RngExt as _, SeedableRng as _};
-use rand_xoshiro::Xoshiro256PlusPlus;
 
-use crate::cpu_time::own_s;
-use crate::engine::{Engine, EngineError, EngineRun, Request, Span};
-use crate::timing::{Counters, StageTiming};
-use crate::unix_time::now_unix_s;
-
-/// Seed of the token ids that stand for a text: speed does not depend on them.
-const TOKEN_SEED: u64 = 1;
-/// What prompts of models with a vocabulary are made of: about one token per word.
-const PROMPT_WORDS: [&str; 8] = ["the", "quick", "brown", "fox", "jumps", "over", "a", "dog"];
+use crate::engine::{Engine, EngineError, EngineRun, Request};
+use crate::session::{self, Decoder, failed};
+use crate::timing::Counters;
 
 /// llama.cpp, with times taken around each of its calls.
 pub struct LlamaCpp {
@@ -50,10 +42,6 @@ impl LlamaCpp {
 }
 
 const NAME: &str = "llama.cpp";
-
-fn failed(what: &str, error: impl std::fmt::Display) -> EngineError {
-    EngineError::Failed { status: what.to_owned(), last_lines: error.to_string() }
-}
 
 impl Engine for LlamaCpp {
     fn name(&self) -> &str {
@@ -93,106 +81,71 @@ impl Engine for LlamaCpp {
             .with_n_threads(threads)
             .with_n_threads_batch(threads)
             .with_no_perf(false);
-        let mut context = model
+        let context = model
             .new_context(&self.backend, params)
             .map_err(|e| failed("cannot make a context", e))?;
-        let mut session = Session { context: &mut context, model, begun, request };
-        let (timing, span) = session.run()?;
+        let (timing, span) = session::run(&mut Loaded { context, model }, request, begun)?;
         Ok(EngineRun { timing: timing.check()?, load_s, span })
     }
 }
 
-/// One run on a fresh context.
-struct Session<'a, 'm> {
-    context: &'a mut LlamaContext<'m>,
+/// A model and the context of one run.
+struct Loaded<'m> {
+    context: LlamaContext<'m>,
     model: &'m LlamaModel,
-    begun: Instant,
-    request: &'a Request,
 }
 
-impl Session<'_, '_> {
-    fn run(&mut self) -> Result<(StageTiming, Span), EngineError> {
-        let request = self.request;
-        let n_vocab = self.model.n_vocab().max(1);
-        let mut rng = Xoshiro256PlusPlus::seed_from_u64(TOKEN_SEED);
-        let mut draw = || LlamaToken::new(rng.random_range(0..n_vocab));
+impl Decoder for Loaded<'_> {
+    fn vocab(&self) -> u32 {
+        u32::try_from(self.model.n_vocab()).unwrap_or(0)
+    }
 
-        for position in 0..request.warm_up_tokens {
-            self.forward(&[draw()], position)?;
-        }
+    fn clear(&mut self) {
         self.context.clear_kv_cache();
         self.context.reset_timings();
-
-        let words = PROMPT_WORDS.iter().cycle().take(request.prompt_tokens as usize);
-        let text = words.copied().collect::<Vec<_>>().join(" ");
-        let (prompt, tokenization_s) = match self.has_vocabulary() {
-            true => {
-                let begin = Instant::now();
-                let mut tokens = self.model.vocab().tokenize(text.as_bytes(), true, false);
-                let seconds = begin.elapsed().as_secs_f64();
-                tokens.resize_with(request.prompt_tokens as usize, &mut draw);
-                (tokens, Some(seconds))
-            }
-            false => ((0..request.prompt_tokens).map(|_| draw()).collect(), None),
-        };
-        let prefill_s = if prompt.is_empty() { None } else { Some(self.forward(&prompt, 0)?) };
-
-        let (begin_unix_s, begin, cpu) = (now_unix_s(), Instant::now(), own_s());
-        let mut generation_s = Vec::with_capacity(request.generate_tokens as usize);
-        let mut generated = Vec::with_capacity(request.generate_tokens as usize);
-        for i in 0..request.generate_tokens {
-            let token = draw();
-            generation_s.push(self.forward(&[token], request.prompt_tokens + i)?);
-            generated.push(token);
-        }
-        let cpu_s = own_s() - cpu;
-        let span = Span { begin_unix_s, wall_s: begin.elapsed().as_secs_f64(), cpu_s };
-
-        let detokenization_s = tokenization_s.map(|_| {
-            let begin = Instant::now();
-            for token in &generated {
-                let _ = self.model.vocab().token_to_piece(*token, false, None);
-            }
-            begin.elapsed().as_secs_f64() / generated.len().max(1) as f64
-        });
-        let counters = self.context.timings();
-        let timing = StageTiming {
-            tokenization_s,
-            prefill_s,
-            detokenization_s,
-            counters: Some(Counters {
-                prompt_eval_ms: counters.t_p_eval_ms(),
-                eval_ms: counters.t_eval_ms(),
-                n_prompt_eval: u32::try_from(counters.n_p_eval()).unwrap_or(0),
-                n_eval: u32::try_from(counters.n_eval()).unwrap_or(0),
-            }),
-            ..StageTiming::of_tokens(generation_s)
-        };
-        Ok((timing, span))
     }
 
-    /// A `no_vocab` model takes token ids only; asking such a model for its vocabulary's type
-    /// panics, so the file's own word is taken.
-    fn has_vocabulary(&self) -> bool {
-        self.model.meta_val_str("tokenizer.ggml.model").is_ok_and(|name| name != "no_vocab")
-    }
-
-    /// A forward pass over tokens from `position` on, to its end, s. A pass cannot be
-    /// interrupted, so the time limit is looked at between passes.
-    fn forward(&mut self, tokens: &[LlamaToken], position: u32) -> Result<f64, EngineError> {
-        if self.begun.elapsed() > self.request.timeout {
-            return Err(EngineError::Timeout { seconds: self.request.timeout.as_secs() });
-        }
+    fn forward(&mut self, tokens: &[u32], position: u32) -> Result<(), EngineError> {
         let mut batch = LlamaBatch::new(tokens.len(), 1);
         for (i, token) in tokens.iter().enumerate() {
             let at = i32::try_from(position as usize + i).unwrap_or(i32::MAX);
             let last = i + 1 == tokens.len();
-            batch.add(*token, at, &[0], last).map_err(|e| failed("cannot make a batch", e))?;
+            batch
+                .add(of_id(*token), at, &[0], last)
+                .map_err(|e| failed("cannot make a batch", e))?;
         }
-        let begin = Instant::now();
         self.context.decode(&mut batch).map_err(|e| failed("cannot decode", e))?;
         // Backends may return before their work is done.
         self.context.synchronize();
-        Ok(begin.elapsed().as_secs_f64())
+        Ok(())
     }
+
+    /// A `no_vocab` model takes token ids only; asking such a model for its vocabulary's type
+    /// panics, so the file's own word is taken.
+    fn tokenize(&self, text: &str) -> Option<Vec<u32>> {
+        let kind = self.model.meta_val_str("tokenizer.ggml.model").ok()?;
+        let tokens = (kind != "no_vocab")
+            .then(|| self.model.vocab().tokenize(text.as_bytes(), true, false))?;
+        Some(tokens.into_iter().filter_map(|t| u32::try_from(t.0).ok()).collect())
+    }
+
+    fn detokenize(&self, tokens: &[u32]) {
+        for token in tokens {
+            let _ = self.model.vocab().token_to_piece(of_id(*token), false, None);
+        }
+    }
+
+    fn counters(&mut self) -> Option<Counters> {
+        let counters = self.context.timings();
+        Some(Counters {
+            prompt_eval_ms: counters.t_p_eval_ms(),
+            eval_ms: counters.t_eval_ms(),
+            n_prompt_eval: u32::try_from(counters.n_p_eval()).unwrap_or(0),
+            n_eval: u32::try_from(counters.n_eval()).unwrap_or(0),
+        })
+    }
+}
+
+fn of_id(token: u32) -> LlamaToken {
+    LlamaToken::new(i32::try_from(token).unwrap_or(i32::MAX))
 }

@@ -10,6 +10,7 @@ use crate::error::CollectError;
 use crate::journal::Run;
 use crate::plan::{Cell, Plan};
 use crate::results::{CellResults, Results};
+use crate::timing::StageTiming;
 
 /// What a table says beside its values.
 #[derive(Clone, Debug)]
@@ -123,7 +124,7 @@ pub fn spread_csv(plan: &Plan, results: &Results) -> String {
     let mut out = String::from(
         "model,format,threads,accel_mhz,mem_mhz,runs,discarded,failures,median_tok_per_s,\
          min_tok_per_s,max_tok_per_s,spread_percent,ci_percent,median_cpu_share,ttft_ms,\
-         prefill_ms,max_temp_c\n",
+         prefill_ms,max_temp_c,tokenize_ms,itl_ms,detokenize_ms\n",
     );
     for (model, candidate) in plan.models.iter().enumerate() {
         for (setting, s) in plan.settings.iter().enumerate() {
@@ -138,8 +139,10 @@ pub fn spread_csv(plan: &Plan, results: &Results) -> String {
             let share = each(&|r| {
                 Some(r.engine.span.cpu_s / (r.engine.span.wall_s * f64::from(s.threads)))
             });
-            let ttft = each(&|r| r.engine.timing.ttft_s().map(|t| t * 1e3));
-            let prefill = each(&|r| r.engine.timing.prefill_s.map(|t| t * 1e3));
+            let stage = |f: fn(&StageTiming) -> Option<f64>| {
+                let ms = each(&|r| f(&r.engine.timing).map(|s| s * 1e3));
+                number(median(&ms), 3)
+            };
             let heat = each(&|r| r.sampled.max_temp_c);
             let mhz = |khz: u32| f64::from(khz) / 1e3;
             let cells = [
@@ -157,9 +160,12 @@ pub fn spread_csv(plan: &Plan, results: &Results) -> String {
                 number(spread_percent(&speeds), 2),
                 number(relative_ci_percent(&speeds), 2),
                 number(median(&share), 3),
-                number(median(&ttft), 3),
-                number(median(&prefill), 3),
+                stage(StageTiming::ttft_s),
+                stage(|t| t.prefill_s),
                 number(heat.into_iter().reduce(f64::max), 1),
+                stage(|t| t.tokenization_s),
+                stage(|t| Some(t.itl_s())),
+                stage(|t| t.detokenization_s),
             ];
             out += &cells.join(",");
             out.push('\n');

@@ -8,8 +8,8 @@ use enerinfer_collect::{Candidate, Engine as _, EngineError, LlamaCpp, Request};
 use enerinfer_datasets::synthesize::{GgufOptions, Vocabulary};
 use enerinfer_datasets::{LlmShape, Model, ShapeSpec, WeightFormat};
 
-fn candidate(name: &str, format: WeightFormat, vocabulary: Vocabulary) -> Candidate {
-    let shape = LlmShape::new(ShapeSpec {
+fn plain() -> ShapeSpec {
+    ShapeSpec {
         layers: 2,
         hidden: 256,
         heads: 4,
@@ -17,9 +17,11 @@ fn candidate(name: &str, format: WeightFormat, vocabulary: Vocabulary) -> Candid
         ffn: 512,
         vocab: 1024,
         ..ShapeSpec::default()
-    })
-    .unwrap();
-    let model = Model { name: name.to_owned(), shape };
+    }
+}
+
+fn candidate(spec: ShapeSpec, format: WeightFormat, vocabulary: Vocabulary) -> Candidate {
+    let model = Model { name: "tiny".to_owned(), shape: LlmShape::new(spec).unwrap() };
     let options = GgufOptions { vocabulary, ..GgufOptions::default() };
     Candidate::synthetic(model, format, options).unwrap()
 }
@@ -36,10 +38,10 @@ fn synthetic_models_are_timed_stage_by_stage() {
         warm_up_tokens: 2,
         timeout: Duration::from_secs(300),
     };
-    for format in [WeightFormat::Q4_0, WeightFormat::Q8_0, WeightFormat::F16] {
+    for format in WeightFormat::ALL {
         for vocabulary in [Vocabulary::Absent, Vocabulary::Dummy] {
             engine.unload();
-            let lease = candidate("tiny", format, vocabulary).lease(dir.path()).unwrap();
+            let lease = candidate(plain(), format, vocabulary).lease(dir.path()).unwrap();
             let run = engine.run(lease.path(), &request).unwrap();
             let timing = &run.timing;
             assert_eq!(timing.generation_s.len(), 8);
@@ -58,8 +60,21 @@ fn synthetic_models_are_timed_stage_by_stage() {
             assert_eq!(again.unwrap().load_s, None);
         }
     }
+    // Two matrices per feed-forward network instead of three; one for embedding and LM head; heads
+    // that are not hidden / heads wide; rows that are no multiple of a K-quant's block.
+    for (spec, format) in [
+        (ShapeSpec { gated: Some(false), ..plain() }, WeightFormat::Q4_0),
+        (ShapeSpec { tied: Some(true), ..plain() }, WeightFormat::Q4KM),
+        (ShapeSpec { head_dim: Some(128), ..plain() }, WeightFormat::Q8_0),
+        (ShapeSpec { hidden: 320, ffn: 480, ..plain() }, WeightFormat::Q4KM),
+    ] {
+        engine.unload();
+        let lease = candidate(spec, format, Vocabulary::Dummy).lease(dir.path()).unwrap();
+        let run = engine.run(lease.path(), &request).unwrap_or_else(|e| panic!("{spec:?}: {e}"));
+        assert_eq!(run.timing.generation_s.len(), 8);
+    }
     let lease =
-        candidate("tiny", WeightFormat::Q4_0, Vocabulary::Absent).lease(dir.path()).unwrap();
+        candidate(plain(), WeightFormat::Q4_0, Vocabulary::Absent).lease(dir.path()).unwrap();
     engine.unload();
     let hurried = Request { timeout: Duration::ZERO, ..request.clone() };
     assert!(matches!(engine.run(lease.path(), &hurried), Err(EngineError::Timeout { .. })));

@@ -21,6 +21,7 @@
 mod choice;
 mod ggml;
 pub mod independent;
+pub mod mixture_sampler;
 mod model_list;
 mod platform;
 pub mod sampler;

@@ -33,7 +33,7 @@ const NEIGHBOURS: usize = 11;
 const SIZE_FACTOR: f64 = 1.15;
 
 /// Candidates tried per sample before giving up; about three in four are refused.
-const MAX_TRIES: usize = 10_000;
+pub(crate) const MAX_TRIES: usize = 10_000;
 
 /// Why a sample could not be drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
@@ -121,13 +121,13 @@ fn draw(pool: &Pool, count: usize, seed: u64) -> Result<Vec<Model>, SampleError>
 }
 
 /// The dense survey models inside the size range, smallest first.
-struct Pool {
+pub(crate) struct Pool {
     shapes: Vec<LlmShape>,
     total_params: RangeInclusive<u64>,
 }
 
 impl Pool {
-    fn of_survey(total_params: RangeInclusive<u64>) -> Self {
+    pub(crate) fn of_survey(total_params: RangeInclusive<u64>) -> Self {
         let mut shapes: Vec<LlmShape> = survey::all()
             .iter()
             // An inferred shape is nobody's published design.
@@ -140,7 +140,7 @@ impl Pool {
     }
 
     /// A shape that obeys all rules but distinctness, or `None` if this draw came to nothing.
-    fn candidate(&self, rng: &mut Xoshiro256PlusPlus) -> Option<LlmShape> {
+    pub(crate) fn candidate(&self, rng: &mut Xoshiro256PlusPlus) -> Option<LlmShape> {
         if self.shapes.is_empty() {
             return None;
         }
@@ -199,7 +199,7 @@ impl Pool {
 }
 
 /// Whether all sizes of a shape are within 2 % of another's.
-fn is_near(a: &LlmShape, b: &LlmShape) -> bool {
+pub(crate) fn is_near(a: &LlmShape, b: &LlmShape) -> bool {
     let (a, b) = (a.dims(), b.dims());
     [
         (a.layers, b.layers),
@@ -214,7 +214,7 @@ fn is_near(a: &LlmShape, b: &LlmShape) -> bool {
 }
 
 /// The positive multiple of `step` nearest to `value`.
-fn round_to(value: f64, step: u32) -> u32 {
+pub(crate) fn round_to(value: f64, step: u32) -> u32 {
     // Survey sizes are far below 2^32; `as` saturates for everything else.
     ((value / f64::from(step)).round() as u32).max(1).saturating_mul(step)
 }

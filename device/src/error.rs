@@ -25,12 +25,12 @@ pub enum DeviceError {
         known: Vec<String>,
     },
     /// A platform file could not be read.
-    #[error("{}: {source}", .path.display())]
+    #[error("{}: cannot be read: {reason}", .path.display())]
     Io {
         /// The file.
         path: std::path::PathBuf,
-        /// The system's reason.
-        source: std::io::Error,
+        /// The system's reason; part of the message, hence no `source` of its own.
+        reason: std::io::Error,
     },
     /// Nothing is fitted for this platform.
     #[error("platform `{platform}` has no calibration: nothing published to fit its parameters to")]

@@ -8,8 +8,8 @@ use enerinfer_datasets::WeightFormat;
 use serde::Deserialize;
 use toml::Spanned;
 
-use crate::DeviceError;
 use crate::thermal::ThermalModel;
+use crate::{DeviceError, builtin};
 
 /// Parameters of the decode model; see [`crate::model`] for the formulas.
 #[derive(Clone, Debug, PartialEq)]
@@ -60,7 +60,7 @@ pub(crate) struct FormatParameters {
 }
 
 /// A checked platform file.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub(crate) struct PlatformFile {
     pub(crate) name: String,
     pub(crate) description: String,
@@ -273,6 +273,27 @@ pub(crate) fn parse(text: &str, display_name: &str) -> Result<PlatformFile, Devi
         thermal,
         formats,
     })
+}
+
+/// Refuses a user's platform file that has the name of a built-in device but describes another: its
+/// results would stand beside what is published of the built-in one, and in its folder.
+pub(crate) fn check_own_name(text: &str, display_name: &str) -> Result<(), DeviceError> {
+    #[derive(Deserialize)]
+    struct Named {
+        name: Spanned<String>,
+    }
+    let file = parse(text, display_name)?;
+    let Ok(builtin) = builtin::text(&file.name) else { return Ok(()) };
+    if file == parse(builtin, display_name)? {
+        return Ok(());
+    }
+    let span = toml::from_str::<Named>(text).map_or(0..0, |named| named.name.span());
+    let message = format!(
+        "name `{}` is that of a built-in device, which this file does not describe; give yours \
+         another",
+        file.name
+    );
+    Err(Check { text, display_name }.fault(span, message))
 }
 
 /// The rules, with the place of each fault.

@@ -56,11 +56,14 @@ impl SimulatedDevice {
     /// A device from a user's platform file (documented in `platforms/README.md`).
     ///
     /// # Errors
-    /// The file cannot be read, or as [`SimulatedDevice::from_toml`].
+    /// The file cannot be read, it has the name of a built-in device without being that device, or
+    /// as [`SimulatedDevice::from_toml`].
     pub fn from_file(path: &Path, format: Option<WeightFormat>) -> Result<Self, DeviceError> {
         let text = std::fs::read_to_string(path)
-            .map_err(|source| DeviceError::Io { path: path.to_owned(), source })?;
-        Self::from_toml(&text, &path.display().to_string(), format)
+            .map_err(|reason| DeviceError::Io { path: path.to_owned(), reason })?;
+        let display_name = path.display().to_string();
+        parameters::check_own_name(&text, &display_name)?;
+        Self::from_toml(&text, &display_name, format)
     }
 
     /// A device of a checked file; none if the file does not have the format.
@@ -132,6 +135,11 @@ impl SimulatedDevice {
     pub fn decode_all(&self, shape: &LlmShape) -> Vec<(OperatingPoint, Decode)> {
         let points = self.platform.clocks.points();
         points.map(|point| (point, self.decode(shape, point))).collect()
+    }
+
+    /// Memory that the system leaves to a model, bytes.
+    pub fn usable_bytes(&self) -> u64 {
+        self.parameters.usable_bytes
     }
 
     /// Whether weights and the key/value cache of 4096 tokens (16 bit) fit the memory that the

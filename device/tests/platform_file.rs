@@ -93,4 +93,30 @@ fn files_are_read_by_path_and_missing_ones_are_named() {
     assert_eq!(read, SimulatedDevice::builtin("h_phone", None).unwrap());
     let missing = SimulatedDevice::from_file("no/such.toml".as_ref(), None).unwrap_err();
     assert!(missing.to_string().starts_with("no/such.toml: "), "{missing}");
+    // The reason stands in the message; as a source too, it would be printed twice.
+    assert!(std::error::Error::source(&missing).is_none());
+}
+
+#[test]
+fn another_device_needs_a_name_of_its_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("my.toml");
+    for (key, line) in [
+        ("idle_fraction", r#"idle_fraction = { value = 0.5, source = "x" }"#),
+        ("engine", r#"engine = "mine""#),
+        ("name", r#"name = "orin""#),
+    ] {
+        let (text, _) = with_line(key, line);
+        std::fs::write(&path, &text).unwrap();
+        let message = SimulatedDevice::from_file(&path, None).unwrap_err().to_string();
+        let name_line = 1 + text.lines().position(|l| l.starts_with("name")).unwrap();
+        assert!(message.contains(&format!("my.toml:{name_line}: name `")), "{message}");
+        let own = text.replacen("name = \"h_phone\"", "name = \"mine\"", 1);
+        let own = own.replacen("name = \"orin\"", "name = \"mine\"", 1);
+        std::fs::write(&path, own).unwrap();
+        assert!(SimulatedDevice::from_file(&path, None).is_ok(), "{line}");
+    }
+    // What a comment or the order says changes nothing.
+    std::fs::write(&path, format!("# mine\n{H_PHONE}")).unwrap();
+    assert!(SimulatedDevice::from_file(&path, None).is_ok());
 }

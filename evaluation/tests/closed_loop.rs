@@ -214,7 +214,8 @@ proptest! {
     }
 
     /// A QoE that the point predicted as the fastest reaches is kept where nothing gets hot: in
-    /// 99 % of the seconds by right predictions, and by wrong ones after half a minute at most.
+    /// 99 % of the seconds, of ten minutes if predictions are wrong, which are found out in a
+    /// quarter of a minute.
     #[test]
     fn a_reachable_qoe_is_kept(part in 0.1..0.99f64, error in 0.0..0.3f64, seed: u64) {
         let fastest = phone(1.0).truth.last().unwrap().throughput_tok_per_s;
@@ -228,11 +229,12 @@ proptest! {
         let met = informed.qoe_met_percent().unwrap();
         prop_assert!(met >= 99.0, "{met} %, {} transitions", informed.transitions);
         let session = run(&scenario, &beliefs, Policy::OursQoe).unwrap();
-        let met = session.qoe_met_percent().unwrap();
-        prop_assert!(met >= 95.0, "{met} %, {} transitions", session.transitions);
+        let missed = session.windows - session.windows_met;
+        // Six at most in 30,000 cases, of 600 seconds.
+        prop_assert!(missed <= 7, "{missed} s missed, {} transitions", session.transitions);
         let front = scenario.truth.len() as u32;
         prop_assert!(session.transitions <= front);
         // Ten seconds are for a change of conditions; here the whole table has to be found wrong.
-        prop_assert!(session.last_transition_s <= 30.0, "{} s", session.last_transition_s);
+        prop_assert!(session.last_transition_s <= 15.0, "{} s", session.last_transition_s);
     }
 }

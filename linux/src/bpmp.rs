@@ -28,6 +28,12 @@ pub struct BpmpClock {
     touched: bool,
 }
 
+impl fmt::Display for BpmpClock {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} (locked rate)", self.dir.display())
+    }
+}
+
 impl fmt::Debug for BpmpClock {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("BpmpClock").field("dir", &self.dir).finish()

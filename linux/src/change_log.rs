@@ -56,7 +56,7 @@ impl ChangeLog {
                 (None, _) => lines.push("clocks given back".to_owned()),
             }
         }
-        if self.unreachable != control.energy.unreachable {
+        if control.wanted.is_some() && self.unreachable != control.energy.unreachable {
             self.unreachable = control.energy.unreachable;
             let verb = if self.unreachable { "cannot" } else { "can again" };
             lines.push(format!("the wanted speed {verb} be reached"));

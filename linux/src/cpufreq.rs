@@ -26,6 +26,12 @@ pub struct CpuPolicy {
     touched: bool,
 }
 
+impl fmt::Display for CpuPolicy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} (minimum = maximum)", self.dir.display())
+    }
+}
+
 impl fmt::Debug for CpuPolicy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("CpuPolicy").field("dir", &self.dir).finish()

@@ -50,6 +50,17 @@ pub struct Devfreq {
     touched: bool,
 }
 
+impl fmt::Display for Devfreq {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let how = match self.knob {
+            Knob::SetFreq => "governor userspace",
+            Knob::Clamp => "minimum = maximum",
+            Knob::Minimum => "vote for a minimum",
+        };
+        write!(f, "{} ({how})", self.dir.display())
+    }
+}
+
 impl fmt::Debug for Devfreq {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Devfreq").field("dir", &self.dir).field("knob", &self.knob).finish()

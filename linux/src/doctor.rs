@@ -84,7 +84,7 @@ fn describe(findings: &mut Findings, what: &str, domain: Result<Domain, crate::E
         Some(table) => table.iter().map(|khz| mhz(*khz)).collect::<Vec<_>>().join(" "),
         None => format!("any up to {}", mhz(domain.highest_khz())),
     };
-    findings.facts.push(format!("{what}: {domain:?}, now {current}, MHz: {table}"));
+    findings.facts.push(format!("{what}: {domain}, now {current}, MHz: {table}"));
     let highest = domain.available_khz().and_then(|t| t.last().copied());
     if let Some(highest) = highest.filter(|h| *h > domain.highest_khz()) {
         findings.warnings.push(format!(

@@ -1,5 +1,7 @@
 //! Any clock domain.
 
+use std::fmt;
+
 use enerinfer_runtime::hal::FrequencyActuator;
 
 use crate::Error;
@@ -50,6 +52,18 @@ impl Domain {
             Domain::Bpmp(d) => d.saved().clone(),
             Domain::Cpu(d) => d.saved().clone(),
             Domain::Uncontrolled(_) => Saved::default(),
+        }
+    }
+}
+
+/// Where the domain is, and how it is set.
+impl fmt::Display for Domain {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Domain::Devfreq(d) => d.fmt(f),
+            Domain::Bpmp(d) => d.fmt(f),
+            Domain::Cpu(d) => d.fmt(f),
+            Domain::Uncontrolled(_) => f.write_str("a clock that cannot be set"),
         }
     }
 }

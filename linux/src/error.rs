@@ -10,14 +10,14 @@ use enerinfer_runtime::hal::{self, ErrorKind};
 #[non_exhaustive]
 pub enum Error {
     /// A node could not be read, written or listed.
-    #[error("{}: cannot {action}: {source}{}", path.display(), advice(source))]
+    #[error("{}: cannot {action}: {reason}{}", path.display(), advice(reason))]
     Io {
         /// The node.
         path: PathBuf,
         /// `read`, `write 1000000000`, …
         action: String,
-        /// The system's reason.
-        source: io::Error,
+        /// The system's reason. Said above, so no `source` that reporters would say again.
+        reason: io::Error,
     },
     /// A node holds something else than expected.
     #[error("{}: found {found:?}, expected {expected}", path.display())]
@@ -66,23 +66,23 @@ pub enum Error {
     },
 }
 
-fn advice(source: &io::Error) -> &'static str {
-    match source.kind() {
+fn advice(reason: &io::Error) -> &'static str {
+    match reason.kind() {
         io::ErrorKind::PermissionDenied => "; run as root or let a udev rule grant access",
         _ => "",
     }
 }
 
 impl Error {
-    pub(crate) fn io(path: &Path, action: impl Into<String>, source: io::Error) -> Self {
-        Error::Io { path: path.to_owned(), action: action.into(), source }
+    pub(crate) fn io(path: &Path, action: impl Into<String>, reason: io::Error) -> Self {
+        Error::Io { path: path.to_owned(), action: action.into(), reason }
     }
 }
 
 impl hal::Error for Error {
     fn kind(&self) -> ErrorKind {
         match self {
-            Error::Io { source, .. } => match source.raw_os_error() {
+            Error::Io { reason, .. } => match reason.raw_os_error() {
                 Some(libc::EACCES | libc::EPERM | libc::EROFS) => ErrorKind::PermissionDenied,
                 Some(libc::EBUSY) => ErrorKind::Busy,
                 Some(libc::EINVAL | libc::ERANGE) => ErrorKind::InvalidValue,

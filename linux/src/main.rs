@@ -1,11 +1,12 @@
 //! `enerinferd`: runs the controllers beside an engine that reports its tokens.
 
 use std::fs::File;
-use std::io::BufReader;
+use std::io::{BufReader, Write as _};
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, Sender};
 use std::time::Duration;
 
@@ -145,7 +146,8 @@ fn main() -> ExitCode {
     let result = match cli.verb {
         Verb::Run(args) => run(&files, &args, &cli.root),
         Verb::Doctor => {
-            print!("{}", doctor::examine(&files).to_text());
+            // A reader that closes the pipe has read enough.
+            let _ = std::io::stdout().write_all(doctor::examine(&files).to_text().as_bytes());
             Ok(())
         }
         Verb::Restore { journal, when_released } => restore(&files, &journal, when_released),
@@ -153,10 +155,15 @@ fn main() -> ExitCode {
     match result {
         Ok(()) => ExitCode::SUCCESS,
         Err(e) => {
-            eprintln!("enerinferd: {e:#}");
+            say(&format!("{e:#}"));
             ExitCode::FAILURE
         }
     }
+}
+
+/// A line for the log. Whoever read it may have gone; the control goes on.
+fn say(line: &str) {
+    let _ = writeln!(std::io::stderr(), "enerinferd: {line}");
 }
 
 fn restore(files: &Arc<dyn Files>, args: &JournalArgs, when_released: bool) -> Result<()> {
@@ -168,7 +175,7 @@ fn restore(files: &Arc<dyn Files>, args: &JournalArgs, when_released: bool) -> R
         take_journal(&args.journal)?
     };
     if journal.recover(&**files)? {
-        eprintln!("enerinferd: gave back what a former process had set");
+        say("gave back what a former process had set");
     }
     Ok(())
 }
@@ -186,22 +193,27 @@ fn take_journal(path: &Path) -> Result<Journal> {
 
 fn run(files: &Arc<dyn Files>, args: &RunArgs, root: &Path) -> Result<()> {
     let mut model = load(args)?;
+    let config = config(args)?;
+    let shell = shell(files, args)?;
+    if let Some(path) = &args.events {
+        check_events(path)?;
+    }
     let journal = take_journal(&args.journal.journal)?;
     if journal.recover(&**files)? {
-        eprintln!("enerinferd: gave back what a former process had set");
+        say("gave back what a former process had set");
     }
     let accel = accelerator(files, args)?;
     let mem = memory(files, args)?;
     let left = model.keep_attainable(&accel, &mem)?;
     if left < model.clocks.len() {
         let all = model.clocks.len();
-        eprintln!("enerinferd: {left} of {all} operating points can be run here");
+        say(&format!("{left} of {all} operating points can be run here"));
     }
     if let Some(feature) = model.extrapolated {
-        eprintln!("enerinferd: warning: {feature} is outside the training range");
+        say(&format!("warning: {feature} is outside the training range"));
     }
     if !model.has_thermal {
-        eprintln!("enerinferd: no thermal model: the threshold alone controls the temperature");
+        say("no thermal model: the threshold alone controls the temperature");
     }
 
     let mut saved = accel.saved();
@@ -212,21 +224,24 @@ fn run(files: &Arc<dyn Files>, args: &RunArgs, root: &Path) -> Result<()> {
     }
 
     let fronts = Box::new(Fronts::new(&model.tables));
-    let control = Coordinator::new(&model.tables, &fronts, &model.thermal, config(args)?);
+    let control = Coordinator::new(&model.tables, &fronts, &model.thermal, config);
     let clock = SystemClock::start();
-    let platform = Platform { clock, temperature: shell(files, args)?, accel, mem };
+    let platform = Platform { clock, temperature: shell, accel, mem };
     let driver = Driver::new(control, platform, &model.clocks.accel_khz, &model.clocks.mem_khz);
     let mut session = Session::new(driver, &model, clock, args.qoe);
 
     let (to, messages) = mpsc::channel();
     stop_on_signals(to.clone())?;
-    read_events(args.events.clone(), to);
-    let given_back = session.run(&messages, |line| eprintln!("enerinferd: {line}"));
+    let unreadable = read_events(args.events.clone(), to);
+    let given_back = session.run(&messages, say);
     drop(session);
     if given_back {
         journal.clear()?;
     } else {
         journal.recover(&**files)?;
+    }
+    if unreadable.load(Ordering::Relaxed) {
+        bail!("stopped, since events could not be read");
     }
     Ok(())
 }
@@ -235,7 +250,7 @@ fn load(args: &RunArgs) -> Result<ModelTables> {
     if let Some(path) = &args.measurements {
         let (table, warnings) = MeasurementTable::read(path, "this device")?;
         for warning in warnings {
-            eprintln!("enerinferd: warning: {warning}");
+            say(&format!("warning: {warning}"));
         }
         let name = args.model.as_deref().unwrap_or_default();
         return Ok(ModelTables::measured(&table, name)?);
@@ -348,18 +363,32 @@ fn stop_on_signals(to: Sender<Message>) -> std::io::Result<()> {
     Ok(())
 }
 
-fn read_events(path: Option<PathBuf>, to: Sender<Message>) {
+/// A named pipe cannot be opened to try it: that waits for a writer.
+fn check_events(path: &Path) -> Result<()> {
+    let metadata = path.metadata().with_context(|| format!("--events {}", path.display()))?;
+    if metadata.is_dir() {
+        bail!("--events {}: is a folder; give a named pipe or a file", path.display());
+    }
+    Ok(())
+}
+
+/// Reads events in a thread. What it returns is set if that failed, before the last message.
+fn read_events(path: Option<PathBuf>, to: Sender<Message>) -> Arc<AtomicBool> {
+    let failed = Arc::new(AtomicBool::new(false));
+    let unreadable = Arc::clone(&failed);
     std::thread::spawn(move || {
         let result = match path {
             None => send_lines(std::io::stdin().lock(), &to).map(|_| ()),
             Some(path) => read_path(&path, &to),
         };
         if let Err(e) = result {
-            eprintln!("enerinferd: cannot read events: {e}");
+            say(&format!("cannot read events: {e}"));
+            failed.store(true, Ordering::Relaxed);
         }
         // If nobody listens any more, the loop has ended already.
         let _ = to.send(Message::Closed);
     });
+    unreadable
 }
 
 fn read_path(path: &Path, to: &Sender<Message>) -> std::io::Result<()> {

@@ -80,12 +80,17 @@ impl ModelTables {
     /// If the bundle's thermal model does not fit the device's fixed point.
     pub fn predict(bundle: &Bundle, shape: &ShapeDims) -> Result<Self, TablesError> {
         let clocks = bundle.clocks.clone();
+        let highest = clocks.highest();
         let mut tables = empty();
         let at = |target: Target, khz| bundle.predictor(target).map(|p| p.predict(shape, khz));
         for (i, point) in clocks.points().enumerate() {
             let khz = clocks.clocks_khz(point);
-            let peak = at(Target::Peak, khz).unwrap_or(0.0);
-            let scale = at(Target::Scale, khz).unwrap_or(0.0);
+            let peak = at(Target::Peak, clocks.clocks_khz(highest)).unwrap_or(0.0);
+            let scale = match point == highest {
+                // By definition.
+                true => 1.0,
+                false => at(Target::Scale, khz).unwrap_or(0.0).min(1.0),
+            };
             tables.throughput[i] = MicroTokPerS(micro(peak * scale));
             tables.power[i] = MicroWatt(at(Target::Power, khz).map_or(0, micro));
             tables.accel_power[i] = MicroWatt(at(Target::AccelPower, khz).map_or(0, micro));

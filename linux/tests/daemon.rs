@@ -164,6 +164,31 @@ fn follows_events_and_gives_everything_back() {
 }
 
 #[test]
+fn control_goes_on_when_nobody_reads_the_log() {
+    let board = Board::new();
+    let before = board.snapshot();
+    let (mut child, mut events) = board.start(&[]);
+    drop(child.stderr.take());
+    writeln!(events, "nonsense\nprefill").unwrap();
+    board.wait_for(FASTEST);
+    writeln!(events, "more nonsense\ndecode 6.5").unwrap();
+    board.wait_for([300, 300, 2112, 2112]);
+    drop(events);
+    assert!(child.wait().unwrap().success());
+    assert_eq!(board.snapshot(), before);
+}
+
+#[test]
+fn a_cause_is_said_once() {
+    let board = Board::new();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_enerinferd"));
+    command.args(["restore", "--journal"]).arg(board.path("nowhere/journal"));
+    let output = command.output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert_eq!(stderr(&output).matches("No such file").count(), 1, "{}", stderr(&output));
+}
+
+#[test]
 fn every_signal_gives_clocks_back() {
     for signal in ["TERM", "INT", "HUP", "QUIT"] {
         let board = Board::new();
@@ -321,9 +346,18 @@ fn usage_errors_exit_with_2_and_say_what_to_do() {
             Command::new(env!("CARGO_BIN_EXE_enerinferd")).args(&arguments).output().unwrap();
         assert_eq!(output.status.code(), Some(2), "{arguments:?}");
     }
-    let (child, _events) = board.start(&["--zone", "nowhere"]);
-    let output = child.wait_with_output().unwrap();
-    assert!(stderr(&output).contains("there are skin-thermal"), "{}", stderr(&output));
+    for (arguments, said) in [
+        (["--zone", "nowhere"], "there are skin-thermal"),
+        (["--t-max", "inf"], "give 0 to 120"),
+        (["--events", "/nowhere"], "No such file"),
+        (["--events", "/"], "is a folder"),
+    ] {
+        let (child, _events) = board.start(&[&arguments[..], &["--no-watchdog"]].concat());
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}");
+        assert!(stderr(&output).contains(said), "{}", stderr(&output));
+        assert!(!board.path("journal").exists(), "{arguments:?}: nothing is to be given back");
+    }
     assert!(board.command("doctor").output().unwrap().status.success());
 }
 

@@ -80,6 +80,17 @@ fn memory_is_the_emc_or_a_devfreq_controller() {
 }
 
 #[test]
+fn what_is_found_is_said_with_its_place_and_its_knob() {
+    for (tree, said) in [
+        ("rk3588", "accelerator: /sys/class/devfreq/fdab0000.npu (governor userspace), now"),
+        ("orin", "memory: /sys/kernel/debug/bpmp/debug/clk/emc (locked rate), now"),
+    ] {
+        let facts = doctor::examine(&files(&Fake::tree(tree))).facts;
+        assert!(facts.iter().any(|fact| fact.starts_with(said)), "{facts:?}");
+    }
+}
+
+#[test]
 fn a_board_without_memory_control_is_warned_about() {
     let fake = Fake::tree("rk3588");
     assert!(!warnings(&fake).contains("must not be merged"));

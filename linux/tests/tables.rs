@@ -83,6 +83,20 @@ fn predicts_throughput_and_power_per_point() {
     assert!(front.entries().iter().all(|e| e.point < 4), "{:?}", front.entries());
 }
 
+/// The scale of the highest clocks is 1 whatever is predicted, and none is above it.
+#[test]
+fn no_point_is_predicted_faster_than_the_highest_clocks() {
+    let mut bundle = bundle();
+    bundle.predictors[1] =
+        predictor(Target::Scale, Forest::constant(vec![Feature::Layers, Feature::MemKhz], 0.25));
+    let slow = ModelTables::predict(&bundle, &shape()).unwrap().tables;
+    assert_eq!(slow.throughput[..4], [3, 3, 3, 12].map(MicroTokPerS::from_tok_per_s));
+    bundle.predictors[1] =
+        predictor(Target::Scale, Forest::constant(vec![Feature::Layers, Feature::MemKhz], 1.5));
+    let fast = ModelTables::predict(&bundle, &shape()).unwrap().tables;
+    assert_eq!(fast.throughput[..4], [12; 4].map(MicroTokPerS::from_tok_per_s));
+}
+
 #[test]
 fn a_shape_outside_the_training_range_is_flagged() {
     let deep = ShapeDims { layers: 64, ..shape() };

@@ -6,18 +6,19 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use clap::ValueEnum;
 use enerinfer_telemetry::csv_samples::CsvOptions;
-use enerinfer_telemetry::fuse::{Boundary, FuseOptions, NegativePower, fuse, infer_zone};
+use enerinfer_telemetry::fuse::{Boundary, FuseOptions, Fused, NegativePower, fuse, infer_zone};
 use enerinfer_telemetry::hydra::corpus::{Config, Sweep, layout_files};
-use enerinfer_telemetry::hydra::{HydraPlatform, unify_file};
+use enerinfer_telemetry::hydra::{HydraPlatform, UnifyReport, unify_file};
 use enerinfer_telemetry::parquet::{Partition, write_partition};
 use enerinfer_telemetry::{
-    Error, TextTable, Zone, open_log, phase_records, read_prompts, records_csv,
+    Error, Prompt, TextTable, Zone, open_log, phase_records, read_prompts, records_csv,
 };
 
 use crate::distinct::Files;
 use crate::failure::Failure;
 use crate::output::{self, say};
 use crate::read::Source;
+use crate::values;
 
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
@@ -55,10 +56,10 @@ pub(crate) struct Args {
     #[arg(long, value_enum, default_value = "auto")]
     boundary: BoundaryArg,
     /// Longest time between samples over which power is integrated, s
-    #[arg(long, default_value_t = 2.0)]
+    #[arg(long, default_value_t = 2.0, allow_negative_numbers = true, value_parser = values::seconds)]
     max_gap: f64,
     /// A sample describes the time up to this long before it, s
-    #[arg(long, default_value_t = 0.0)]
+    #[arg(long, default_value_t = 0.0, allow_negative_numbers = true, value_parser = values::seconds)]
     lag: f64,
     /// Windows with fewer samples are flagged
     #[arg(long, default_value_t = 3)]
@@ -99,8 +100,8 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     match (&args.corpus, &args.prompts, &args.log) {
         (Some(corpus), ..) => match (args.mode, &args.parquet) {
             (Mode::Hydra, None) => each_pair(corpus, &|config, info| {
-                unify_file(config.platform, info, &log_of(info), &sibling(info, "UNIFIED_"))
-                    .map(|r| r.rows)
+                let unified = sibling(info, "UNIFIED_");
+                unify(config.platform, info, &log_of(info), &unified).map(|r| r.rows)
             }),
             (Mode::Hydra, Some(_)) => Err(Failure::input("--mode hydra writes no Parquet")),
             (Mode::Right, Some(root)) => {
@@ -122,7 +123,7 @@ fn as_hydra(args: &Args, prompts: &Path, log: &Path) -> Result<(), Failure> {
         .as_deref()
         .ok_or_else(|| Failure::input("--mode hydra needs --platform xavier, orin or thor"))?;
     let out = args.out.as_deref().ok_or_else(|| Failure::input("--mode hydra needs --out"))?;
-    let report = unify_file(HydraPlatform::parse(platform)?, prompts, log, out)?;
+    let report = unify(HydraPlatform::parse(platform)?, prompts, log, out)?;
     say!("wrote {}: {} rows, {} columns", out.display(), report.rows, report.columns);
     if report.rows_without_samples > 0 {
         say!(
@@ -133,9 +134,30 @@ fn as_hydra(args: &Args, prompts: &Path, log: &Path) -> Result<(), Failure> {
     output::tally(log, &report.tally, args.report.as_deref())
 }
 
+/// Fuses as the original does, except that what has no row or no sample in any row is no success.
+fn unify(
+    platform: HydraPlatform,
+    prompts: &Path,
+    log: &Path,
+    out: &Path,
+) -> Result<UnifyReport, Error> {
+    let report = unify_file(platform, prompts, log, out)?;
+    if report.rows_without_samples == report.rows {
+        return Err(Error::invalid(format!(
+            "{}: no sample of {} lies in any of its {} prompts; the log must be in New York time \
+             and of this run",
+            prompts.display(),
+            log.display(),
+            report.rows
+        )));
+    }
+    Ok(report)
+}
+
 fn right(args: &Args, prompts: &Path, log: &Path) -> Result<(), Failure> {
     let (records, timing) = read_prompts(&TextTable::open(prompts)?)?;
     output::tally(prompts, &timing, None)?;
+    require_prompts(prompts, &records)?;
     let zone = match &args.tz {
         Some(name) => Zone::parse(name)?,
         None => {
@@ -151,8 +173,24 @@ fn right(args: &Args, prompts: &Path, log: &Path) -> Result<(), Failure> {
     let options = options(args, zone);
     let fused = fuse(records, args.source.open(log)?.as_mut(), &options)?;
     output::tally(log, &fused.tally, args.report.as_deref())?;
+    require_samples(log, &fused)?;
     say!("{} samples in prompts, {} outside", fused.samples_used, fused.samples_outside);
     output::table(args.out.as_deref(), &records_csv(&phase_records(&fused, &options))?)
+}
+
+fn require_prompts(file: &Path, prompts: &[Prompt]) -> Result<(), Error> {
+    match prompts.is_empty() {
+        true => Err(Error::invalid("it has no prompt").in_file(file)),
+        false => Ok(()),
+    }
+}
+
+/// Samples that lie in no prompt are an error of the fusion itself; here, that there are none.
+fn require_samples(log: &Path, fused: &Fused) -> Result<(), Error> {
+    match fused.samples_used {
+        0 => Err(Error::invalid("it has no sample with a time").in_file(log)),
+        _ => Ok(()),
+    }
 }
 
 fn options(args: &Args, zone: Zone) -> FuseOptions {
@@ -177,6 +215,7 @@ fn options(args: &Args, zone: Zone) -> FuseOptions {
 /// Fuses one pair of a corpus into its partition; the number of prompts.
 fn to_parquet(args: &Args, root: &Path, config: &Config, info: &Path) -> Result<usize, Error> {
     let (records, _) = read_prompts(&TextTable::open(info)?)?;
+    require_prompts(info, &records)?;
     let open = || open_log(&log_of(info), None, &CsvOptions::default());
     let zone = match &args.tz {
         Some(name) => Zone::parse(name)?,
@@ -184,6 +223,7 @@ fn to_parquet(args: &Args, root: &Path, config: &Config, info: &Path) -> Result<
     };
     let options = options(args, zone);
     let fused = fuse(records, open()?.as_mut(), &options)?;
+    require_samples(&log_of(info), &fused)?;
     let partition = Partition {
         platform: config.platform.name().to_owned(),
         backend: config.backend.name().to_owned(),

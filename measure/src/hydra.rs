@@ -18,6 +18,7 @@ use enerinfer_telemetry::hydra::{HydraPlatform, figure_svg};
 
 use crate::failure::Failure;
 use crate::output::{self, say};
+use crate::values;
 
 #[derive(Subcommand)]
 #[command(after_help = "Example:\n  measure hydra tables corpus/ --out tables/")]
@@ -54,7 +55,7 @@ pub(crate) enum Verb {
         #[arg(long, default_value_t = GenerateSpec::RELEASED.interval_ms)]
         interval_ms: u32,
         /// Factor on all durations; at 1 the logs are as large as real ones (hundreds of GB)
-        #[arg(long, default_value_t = GenerateSpec::RELEASED.time_scale)]
+        #[arg(long, default_value_t = GenerateSpec::RELEASED.time_scale, allow_negative_numbers = true, value_parser = values::number(1e-6..=1e3))]
         time_scale: f64,
         /// Write only the first files
         #[arg(long)]

@@ -13,6 +13,7 @@ use enerinfer_telemetry::{Error, Tally};
 use crate::distinct::Files;
 use crate::failure::Failure;
 use crate::output::{self, say};
+use crate::values;
 
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
@@ -30,9 +31,9 @@ pub(crate) struct Args {
     /// Platform name
     #[arg(long)]
     platform: String,
-    /// Weight format: f16, q8_0, q6_k, q4_k_m, q4_0
-    #[arg(long)]
-    format: String,
+    /// Weight format, e.g. q4_k_m
+    #[arg(long, value_parser = values::format)]
+    format: WeightFormat,
     /// Inference engine
     #[arg(long, default_value = "llama.cpp")]
     engine: String,
@@ -43,10 +44,10 @@ pub(crate) struct Args {
     #[arg(long, default_value = "import")]
     how: String,
     /// Accelerator clock of runs that do not state one, MHz; one per file or one for all
-    #[arg(long, value_delimiter = ',')]
+    #[arg(long, value_delimiter = ',', allow_negative_numbers = true, value_parser = values::mhz)]
     accel_mhz: Vec<f64>,
     /// Memory clock likewise, MHz
-    #[arg(long, value_delimiter = ',')]
+    #[arg(long, value_delimiter = ',', allow_negative_numbers = true, value_parser = values::mhz)]
     mem_mhz: Vec<f64>,
     /// Shapes of models that the survey does not know
     #[arg(long, value_name = "FILE")]
@@ -72,14 +73,6 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         .write("--out", args.out.as_deref())
         .write("--report", args.report.as_deref())
         .check()?;
-    let format = WeightFormat::parse(&args.format).ok_or_else(|| {
-        let known: Vec<&str> = WeightFormat::ALL.iter().map(|f| f.name()).collect();
-        Failure::input(format!(
-            "weight format `{}` is not known; known are {}",
-            args.format,
-            known.join(", ")
-        ))
-    })?;
     let mut runs = Vec::new();
     for (i, path) in args.results.iter().enumerate() {
         let clock =
@@ -104,7 +97,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let spec = TableSpec {
         platform: args.platform.clone(),
         engine: args.engine.clone(),
-        format,
+        format: args.format,
         power_domain: args.power_domain.clone(),
         how: args.how.clone(),
     };

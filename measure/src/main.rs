@@ -13,6 +13,7 @@ mod read;
 mod shape;
 mod simulate;
 mod synthesize;
+mod values;
 
 use std::process::ExitCode;
 

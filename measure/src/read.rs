@@ -80,6 +80,14 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     while reader.read(&mut row)? {}
     let channels = reader.channels().to_vec();
     let tally = reader.tally().clone();
+    if tally.accepted == 0 {
+        output::tally(&args.log, &tally, args.report.as_deref())?;
+        return Err(Failure::input(format!(
+            "{}: none of its {} lines is a sample; look at --format, --columns and --gpu",
+            args.log.display(),
+            tally.refused
+        )));
+    }
     let mut again = args.source.open(&args.log)?;
     match &args.out {
         Some(out) => {

@@ -7,6 +7,7 @@ use enerinfer_device::{Noise, SimulatedDevice, names};
 
 use crate::failure::Failure;
 use crate::output::{self, say};
+use crate::values;
 
 #[derive(clap::Args)]
 #[command(after_help = "Examples:\n  measure simulate --platform orin --out measurements.csv\n  \
@@ -16,13 +17,13 @@ pub(crate) struct Args {
     #[arg(long)]
     platform: String,
     /// Weight format; the device's default if absent
-    #[arg(long)]
-    format: Option<String>,
+    #[arg(long, value_parser = values::format)]
+    format: Option<WeightFormat>,
     /// `survey`, or the number of shapes to sample
     #[arg(long, default_value = "300")]
     models: String,
     /// Relative standard deviation of the measurement noise, %
-    #[arg(long, default_value_t = 1.0)]
+    #[arg(long, default_value_t = 1.0, allow_negative_numbers = true, value_parser = values::number(0.0..=50.0))]
     noise_percent: f64,
     /// Seed of shapes and noise
     #[arg(long, default_value_t = 1)]
@@ -33,15 +34,7 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
-    let format = args
-        .format
-        .as_deref()
-        .map(|f| {
-            WeightFormat::parse(f)
-                .ok_or_else(|| Failure::input(format!("weight format `{f}` is not known")))
-        })
-        .transpose()?;
-    let device = SimulatedDevice::builtin(&args.platform, format)
+    let device = SimulatedDevice::builtin(&args.platform, args.format)
         .map_err(|e| Failure::input(format!("{e}; built-in devices: {}", names().join(", "))))?;
     let models: Vec<Model> = if args.models == "survey" {
         let all = survey::all().iter();

@@ -14,9 +14,9 @@ use enerinfer_device::{SimulatedDevice, names};
 
 use walk::Walk;
 
-use crate::collect::param_count;
 use crate::failure::Failure;
 use crate::output::{self, say};
+use crate::values;
 
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
@@ -40,16 +40,16 @@ pub(crate) struct Args {
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
     /// Weight formats; a model has one file of each
-    #[arg(long, value_delimiter = ',', value_parser = parse_format)]
+    #[arg(long, value_delimiter = ',', value_parser = values::format)]
     format: Vec<WeightFormat>,
     /// Write the layout of Hugging Face (config.json, model.safetensors, F16) instead of GGUF
     #[arg(long, conflicts_with = "format")]
     hf: bool,
     /// Smallest total of parameters, e.g. 70M
-    #[arg(long, value_name = "N", default_value_t = *sampler::TOTAL_PARAMS.start(), value_parser = param_count)]
+    #[arg(long, value_name = "N", default_value_t = *sampler::TOTAL_PARAMS.start(), value_parser = values::param_count)]
     min_params: u64,
     /// Largest total of parameters, e.g. 1.5B
-    #[arg(long, value_name = "N", default_value_t = *sampler::TOTAL_PARAMS.end(), value_parser = param_count)]
+    #[arg(long, value_name = "N", default_value_t = *sampler::TOTAL_PARAMS.end(), value_parser = values::param_count)]
     max_params: u64,
     /// Seed of shapes and weights
     #[arg(long, default_value_t = 1)]
@@ -58,11 +58,6 @@ pub(crate) struct Args {
     /// remove the file and write the next. Files that were there before are used, and stay
     #[arg(long, value_name = "COMMAND")]
     one_at_a_time: Option<String>,
-}
-
-fn parse_format(name: &str) -> Result<WeightFormat, String> {
-    let known = WeightFormat::ALL.map(WeightFormat::name).join(", ");
-    WeightFormat::parse(name).ok_or_else(|| format!("known formats: {known}"))
 }
 
 /// A model's file, ready to be written.
@@ -172,7 +167,7 @@ fn chosen(args: &Args) -> Result<(Vec<Model>, Vec<WeightFormat>), Failure> {
     };
     let formats = match (&device, args.hf, args.format.is_empty()) {
         (_, true, _) => vec![WeightFormat::F16],
-        (_, _, false) => args.format.clone(),
+        (_, _, false) => values::each_once(&args.format),
         (Some(device), _, true) => vec![device.platform().format],
         (None, _, true) => {
             return Err(Failure::input(format!(

@@ -282,10 +282,10 @@ fn untrained_models_are_written_listed_and_read_back() {
     };
     let stderr = |out: &Output| String::from_utf8_lossy(&out.stderr).into_owned();
 
-    let written = run(&folder, &["--format", "q4_0,q8_0"]);
+    let written = run(&folder, &["--format", "q4_0,q8_0,q4_0"]);
     assert!(written.status.success(), "{}", stderr(&written));
     let manifest = Manifest::read(&folder).unwrap();
-    assert_eq!(manifest.entries.len(), 4);
+    assert_eq!(manifest.entries.len(), 4, "a format that is named twice is one");
     for entry in &manifest.entries {
         let path = folder.join(&entry.file);
         assert_eq!(std::fs::metadata(&path).unwrap().len(), entry.bytes);
@@ -426,6 +426,103 @@ fn a_range_without_shapes_is_said_to_have_none() {
 fn help_is_free_of_the_source_codes_line_breaks() {
     for verb in ["read", "fuse", "import", "fit-length", "simulate", "calibrate", "synthesize"] {
         assert!(!ok(&[verb, "--help"]).contains("\\ "), "{verb}");
+    }
+}
+
+/// Exit code 0 with an empty table would pass for a result.
+#[test]
+fn what_finds_nothing_fails_and_names_what_was_searched() {
+    let target = tempfile::tempdir().unwrap();
+    let write = |name: &str, content: &str| {
+        let path = target.path().join(name);
+        std::fs::write(&path, content).unwrap();
+        path
+    };
+    let out = target.path().join("out.csv");
+    let log = write("other.log", "a line\nof another program\n");
+    let csv = write("header.csv", "timestamp,total_mw\n");
+    for rest in [
+        &["read", text(&log), "--format", "tegrastats"][..],
+        &["read", text(&csv), "--columns", "time=timestamp:s,total_mw=total_mw:mW"],
+        &["read", text(&write("empty.log", "")), "--format", "tegrastats"],
+    ] {
+        let said = fails(2, &[rest, &["--tz", "UTC", "--out", text(&out)]].concat());
+        assert!(said.contains(rest[1]) && said.contains("is a sample"), "{said}");
+    }
+
+    let folder = data("hydra/orin/results_llamacpp_orin");
+    let info = folder.join("INFO_Qwen2.5-1.5B_Q4_K_M_.csv");
+    let samples = folder.join("TGS_Qwen2.5-1.5B_Q4_K_M_.csv");
+    let header = std::fs::read_to_string(&info).unwrap().lines().next().unwrap().to_owned();
+    let no_prompt = write("INFO.csv", &format!("{header}\n"));
+    // A log of the right form and of another day.
+    let late = write("TGS_late.csv", &{
+        let lines = std::fs::read_to_string(&samples).unwrap();
+        lines.lines().take(9).map(|l| l.replacen("-2025 ", "-2026 ", 1) + "\n").collect::<String>()
+    });
+    let right = ["--tz", "-04:00", "--format", "tegrastats"];
+    let hydra = ["--mode", "hydra", "--platform", "orin"];
+    for (prompts, log, how, culprit) in [
+        (&no_prompt, &samples, right, &no_prompt),
+        (&info, &log, right, &log),
+        (&no_prompt, &samples, hydra, &no_prompt),
+        (&info, &log, hydra, &log),
+        (&info, &late, hydra, &info),
+    ] {
+        let pair = ["fuse", "--prompts", text(prompts), "--log", text(log), "--out", text(&out)];
+        let said = fails(2, &[&pair[..], &how].concat());
+        assert!(said.contains(text(culprit)), "{said}");
+    }
+    let said = fails(2, &["fuse", "--mode", "hydra", "--corpus", text(target.path())]);
+    assert!(said.contains(text(target.path())), "{said}");
+}
+
+/// Every option of every verb that takes a number with a point.
+#[test]
+fn numbers_out_of_their_range_are_refused_by_every_option() {
+    let collect = ["collect", "--platform", "p", "--synthesize", "1", "--out", "x", "--dry-run"];
+    let command = ["--engine-command", "true {model}", "--pattern", "(?<tok_per_s>.)"];
+    let collect = [&collect[..], &command].concat();
+    let fuse = ["fuse", "--prompts", "none", "--log", "none"];
+    let import = ["import", "none", "--platform", "p", "--format", "f16"];
+    let simulate = ["simulate", "--platform", "orin", "--models", "1"];
+    let generate = ["hydra", "generate", "none"];
+    for (verb, option, out_of_range) in [
+        (&collect[..], "--ci-percent", &["-1", "101"][..]),
+        (&collect, "--min-cpu-share", &["-0.1", "2"]),
+        (&collect, "--max-load", &["-1"]),
+        (&collect, "--max-temp-c", &["-300", "1e4"]),
+        (&collect, "--accel-mhz", &["0", "1e6"]),
+        (&collect, "--mem-mhz", &["0", "1e6"]),
+        (&fuse, "--max-gap", &["-1", "1e9"]),
+        (&fuse, "--lag", &["-1", "1e9"]),
+        (&import, "--accel-mhz", &["0", "-5", "1e6"]),
+        (&import, "--mem-mhz", &["0", "-5", "1e6"]),
+        (&simulate, "--noise-percent", &["-1", "51"]),
+        (&generate, "--time-scale", &["0", "-1", "1e9"]),
+    ] {
+        for bad in ["nan", "inf", "-inf", "1e999", "", "many"].iter().chain(out_of_range) {
+            let said = fails(2, &[verb, &[&format!("{option}={bad}")]].concat());
+            assert!(
+                said.contains(option) && said.contains("invalid value"),
+                "{option} {bad}: {said}"
+            );
+        }
+    }
+    assert!(!Path::new("none").exists() && !Path::new("x").exists());
+}
+
+#[test]
+fn a_column_that_stands_twice_is_refused_by_name() {
+    let target = tempfile::tempdir().unwrap();
+    let runs = target.path().join("runs.csv");
+    std::fs::write(&runs, "model,accel_mhz,mem_mhz,tok_s,tok_s\nm,300,2000,5,6\n").unwrap();
+    for verb in [
+        &["import", text(&runs), "--platform", "p", "--format", "f16"][..],
+        &["fit-length", text(&runs)],
+    ] {
+        let said = fails(2, verb);
+        assert!(said.contains(text(&runs)) && said.contains("`tok_s` twice"), "{said}");
     }
 }
 

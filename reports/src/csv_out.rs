@@ -12,7 +12,7 @@ pub(crate) fn render(record: &Record, document: &Document) -> Vec<(String, Strin
     document
         .tables()
         .chain([&scatter, &trials])
-        .map(|table| (format!("{}.csv", table.id), csv(&document.label, table)))
+        .map(|table| (format!("{}.csv", table.id), csv(document.label_of(&table.id), table)))
         .collect()
 }
 

@@ -79,10 +79,17 @@ fn section(exhibit: &Exhibit) -> Section {
 fn provenance(evaluation: &Evaluation) -> Section {
     let mut items = vec![
         format!("Made by `{}`, version {}.", evaluation.command, evaluation.tool_version),
-        format!(
-            "Predictors come from a random search of {} trials per target and family, seed {}.",
-            evaluation.trials, evaluation.seed
-        ),
+        match evaluation.trials {
+            0 => format!(
+                "Nothing here needed predictors to be searched for; seed {}.",
+                evaluation.seed
+            ),
+            trials => format!(
+                "Predictors come from a random search of {trials} trials per target and family, \
+                 seed {}.",
+                evaluation.seed
+            ),
+        },
     ];
     items.extend(evaluation.notes.iter().cloned());
     Section {

@@ -106,7 +106,12 @@ impl<'a> Label<'a> {
 
 impl std::fmt::Display for Label<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let class = if self.0.simulated { "simulated" } else { "measured" };
+        // A label of its own that says so is simulated whatever the report is, and the other way.
+        let simulated = match self.1 == self.0.label {
+            true => self.0.simulated,
+            false => self.1.contains("SIMULATED"),
+        };
+        let class = if simulated { "simulated" } else { "measured" };
         write!(f, "<span class=\"label {class}\">{}</span>", xml(self.1))
     }
 }

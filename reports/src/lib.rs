@@ -152,7 +152,7 @@ pub fn pictures(record: &Record) -> Vec<(String, String)> {
     document
         .figures()
         .map(|figure| {
-            let caption = format!("{} · {}", document.label, figure.caption);
+            let caption = format!("{} · {}", document.label_of(&figure.id), figure.caption);
             (format!("{}.svg", figure.id), figure.picture.standalone(&caption))
         })
         .collect()
@@ -248,8 +248,48 @@ mod tests {
         let mut measured = small();
         measured.data.simulated = false;
         measured.platform.source = "measured:tegrastats".to_owned();
+        if let Some(thermal) = &mut measured.details.thermal {
+            "file:traces.csv".clone_into(&mut thermal.source);
+        }
         assert!(!html(&measured).contains("SIMULATED"));
         assert!(!summary_table(&measured).contains("SIMULATED"));
+    }
+
+    /// Clock tables and temperatures need not come from the same place.
+    #[test]
+    fn temperatures_are_labelled_by_their_own_source() {
+        for (table_simulated, source, label) in [
+            (true, "file:traces.csv", "from traces.csv"),
+            (false, "file:traces.csv", "from traces.csv"),
+            (false, "simulated:orin", "SIMULATED"),
+            (true, "simulated:orin", "SIMULATED"),
+            // Records of before the source was kept.
+            (true, "", "SIMULATED"),
+            (false, "", "measured"),
+        ] {
+            let mut record = small();
+            record.data.simulated = table_simulated;
+            if !table_simulated {
+                "measured:tegrastats".clone_into(&mut record.platform.source);
+            }
+            source.clone_into(&mut record.details.thermal.as_mut().unwrap().source);
+            let of_table = if table_simulated { "SIMULATED" } else { "measured" };
+            for (name, csv) in csv_tables(&record) {
+                let expected = if name.starts_with("thermal") { label } else { of_table };
+                let end = format!(",{expected}");
+                assert!(csv.lines().skip(1).all(|l| l.ends_with(&end)), "{source} {name}: {csv}");
+            }
+            for (name, svg) in pictures(&record) {
+                let expected = if name.starts_with("thermal") { label } else { of_table };
+                assert!(svg.contains(&format!("{expected} ·")), "{source} {name}");
+            }
+            let class = if label == "SIMULATED" { "simulated" } else { "measured" };
+            let tag = format!("<span class=\"label {class}\">{label}</span>Thermal model on");
+            assert!(html(&record).contains(&tag), "{source}: {tag}");
+            assert!(markdown(&record).contains(&format!("{label} · Thermal model on")));
+            let excepted = html(&record).contains("Temperatures have another source");
+            assert_eq!(excepted, label != of_table, "{source}");
+        }
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::Context as _;
 use clap::{Parser, Subcommand};
+use enerinfer_artifacts::exhibit::Evaluation;
 use enerinfer_artifacts::write_atomic;
 use enerinfer_reports::{Entry, Policy, Record, plain};
 
@@ -223,7 +224,19 @@ fn bad(error: enerinfer_reports::Error) -> Failure {
 }
 
 fn read(path: &Path) -> Result<Record, Failure> {
-    Record::read(path).map_err(|e| Failure::BadInput(e.into()))
+    let error = match Record::read(path) {
+        Ok(record) => return Ok(record),
+        Err(error) => error,
+    };
+    let error = match Evaluation::read(path) {
+        Ok(_) => anyhow::anyhow!(
+            "{}: is an evaluation of `train evaluate`, which wrote its page and Markdown beside it \
+             (evaluation.html, evaluation.md); this command takes the report.json of a training run",
+            path.display()
+        ),
+        Err(_) => error.into(),
+    };
+    Err(Failure::BadInput(error))
 }
 
 fn read_policy(path: &Path) -> Result<Policy, Failure> {

@@ -6,6 +6,10 @@
 set -eu
 out=${1:?usage: reports/tests/browser.sh OUT [CHROMIUM]}
 chromium=${2:-chromium}
+command -v "$chromium" >/dev/null || {
+    echo "MISSING: $chromium: that a browser shows the report is NOT checked" >&2
+    exit 3
+}
 here=$(cd "$(dirname "$0")" && pwd)
 mkdir -p "$out"
 out=$(cd "$out" && pwd)

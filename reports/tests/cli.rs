@@ -278,3 +278,25 @@ fn values_that_cannot_be_are_refused() {
         assert!(!out.exists());
     }
 }
+
+/// An evaluation is no record of one run; every verb that reads records says what it is.
+#[test]
+fn an_evaluation_is_recognised() {
+    let evaluation = r#"{"schema_version":1,"tool_version":"0","command":"train evaluate --all",
+        "seed":1,"trials":0,"exhibits":[],"notes":[]}"#;
+    let version = enerinfer_artifacts::exhibit::EVALUATION_VERSION.to_string();
+    let evaluation = evaluation.replacen(":1,", &format!(":{version},"), 1);
+    let (folder, path) = file("evaluation.json", &evaluation);
+    let (_policy, policy) = file("gates.toml", include_str!("../../docs/ci/gates.toml"));
+    let out = folder.path().join("out").to_str().unwrap().to_owned();
+    for args in [
+        &["render", &path, "--out", &out][..],
+        &["compare", &path, &path],
+        &["gate", "--policy", &policy, &path],
+    ] {
+        let output = report(args);
+        assert_eq!(output.status.code(), Some(2), "{args:?}: {}", stderr(&output));
+        assert!(stderr(&output).contains("an evaluation of `train evaluate`"), "{args:?}");
+    }
+    assert!(!Path::new(&out).exists());
+}

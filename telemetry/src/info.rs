@@ -1,5 +1,6 @@
 //! Per-prompt timing records: Hydra's INFO files of both backends.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
 use crate::Error;
@@ -11,6 +12,19 @@ pub struct TextTable {
     pub header: Vec<String>,
     /// Cells by row, as many as columns.
     pub rows: Vec<Vec<String>>,
+}
+
+/// Refuses a header in which a name stands twice: either column could be meant.
+pub(crate) fn refuse_doubled<'a>(names: impl Iterator<Item = &'a str>) -> Result<(), Error> {
+    let mut seen = BTreeSet::new();
+    for name in names {
+        if !seen.insert(name) {
+            return Err(Error::invalid(format!(
+                "the header names column `{name}` twice; remove one or rename it"
+            )));
+        }
+    }
+    Ok(())
 }
 
 impl TextTable {

@@ -37,6 +37,17 @@ fn schemas_of_other_builds_are_read() {
 }
 
 #[test]
+fn a_column_that_stands_twice_is_refused() {
+    for text in [
+        "n_prompt,n_gen,avg_ts,n_gen\n0,32,5,64\n",
+        "| model | test | t/s | t/s |\n| - | - | - | - |\n| a | tg32 | 5 | 6 |\n",
+    ] {
+        let error = read_bench(text.as_bytes()).unwrap_err().to_string();
+        assert!(error.contains("twice"), "{error}");
+    }
+}
+
+#[test]
 fn phases_noise_and_paths() {
     let (rows, _) = case!("new_schema.jsonl");
     let phases: Vec<_> = rows.iter().map(|r| r.phase().name()).collect();

@@ -4,8 +4,10 @@
 use std::collections::BTreeSet;
 
 use enerinfer_datasets::{WeightFormat, survey};
+use enerinfer_telemetry::TextTable;
 use enerinfer_telemetry::runs::{
     GateOptions, Gated, Run, RunFlag, TableSpec, gate, measurement_table, read_runs, runs_of_bench,
+    runs_of_table,
 };
 
 fn gated(bytes: &[u8]) -> Gated {
@@ -58,6 +60,32 @@ fn byte_order_mark_and_crlf() {
     let r = &g.runs[1].0;
     assert_eq!((r.model.as_str(), r.accel_mhz, r.mem_mhz), ("m1", Some(1300.0), Some(3199.0)));
     assert_eq!((r.decode_tok_per_s, r.power_w), (Some(17.2), Some(42.0)));
+}
+
+/// Names differ by case only, or are two of one quantity's; files of every delimiter.
+#[test]
+fn a_column_that_stands_twice_is_refused_and_two_of_one_quantity_are_told() {
+    let columns = ["model", "accel_mhz", "tok_s", "power_w", "samples", "eval_duration"];
+    for delimiter in [",", "|", ";", "\t"] {
+        for doubled in columns {
+            let upper = doubled.to_uppercase();
+            let header = [&columns[..], &[upper.as_str()]].concat().join(delimiter);
+            let row = ["m", "300", "5", "4", "3", "1", "2"].join(delimiter);
+            let error = read_runs(format!("{header}\n{row}\n").as_bytes()).unwrap_err();
+            assert!(error.to_string().contains(&format!("`{doubled}` twice")), "{error}");
+        }
+    }
+    let table = TextTable {
+        header: ["tok_s", "Tok_s"].map(str::to_owned).to_vec(),
+        rows: vec![vec!["1".to_owned(), "2".to_owned()]],
+    };
+    assert!(runs_of_table(&table).unwrap_err().to_string().contains("`tok_s` twice"));
+
+    // What is not used may stand as often as it likes.
+    let (runs, tally) = read_runs(b"model,tok_s,note,note,gen_tps\nm,5,a,b,6\n").unwrap();
+    assert_eq!(runs[0].decode_tok_per_s, Some(6.0));
+    let told = "columns `tok_s` and `gen_tps` tell the same: `gen_tps` counts";
+    assert!(tally.warnings.iter().any(|w| w == told), "{:?}", tally.warnings);
 }
 
 fn run(line: u64, accel_mhz: f64, rate: f64) -> Run {

@@ -103,6 +103,9 @@ pub struct TrainArgs {
     /// Synthetic models to simulate
     #[arg(long, value_name = "N", default_value_t = 300, conflicts_with = "measurements", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub models: u32,
+    /// Synthetic mixtures of experts to simulate besides, for predictors that know them
+    #[arg(long, value_name = "N", default_value_t = 0, conflicts_with = "measurements", value_parser = clap::value_parser!(u32).range(0..=20_000))]
+    pub moe_models: u32,
     /// Relative standard deviation of simulated measurement noise, percent
     #[arg(long, value_name = "PERCENT", default_value_t = 1.0, allow_negative_numbers = true, conflicts_with = "measurements", value_parser = percent)]
     pub noise: f64,
@@ -163,6 +166,9 @@ pub struct EvaluateArgs {
     /// Synthetic models to simulate
     #[arg(long, value_name = "N", default_value_t = 300, value_parser = clap::value_parser!(u32).range(1..=20_000))]
     pub models: u32,
+    /// Synthetic mixtures of experts that are trained on besides, for the topic `moe` alone
+    #[arg(long, value_name = "N", default_value_t = 60, value_parser = clap::value_parser!(u32).range(0..=20_000))]
+    pub moe_models: u32,
     /// Relative standard deviation of simulated measurement noise, percent
     #[arg(long, value_name = "PERCENT", default_value_t = 1.0, allow_negative_numbers = true, value_parser = percent)]
     pub noise: f64,

@@ -95,12 +95,15 @@ fn design(family: &str, by_target: &[Predicted], test: &MeasurementTable) -> Des
         let (_, peaks, peak) = get(Target::Peak)?;
         let (_, scales, scale) = get(Target::Scale)?;
         let (peak, scale) = (peak.as_ref()?, scale.as_ref()?);
+        let highest = test.platform.clocks.highest();
         let (mut predicted, mut truth) = (Vec::new(), Vec::new());
         // Samples of `scale` are all rows of the table in order; those of `peak` one per model.
         for (row, scale) in test.rows.iter().zip(scale) {
             let model = row.model as usize;
             let shape = test.models.get(model)?.shape;
             let factor = peaks.samples.normaliser.map_or(1.0, |n| n.factor(shape.dims()));
+            // At the highest clocks the scale is 1 by definition, as on the device.
+            let scale = if row.point == highest { 1.0 } else { *scale };
             predicted.push(peak.get(model)? / factor * scale);
             truth.push(row.throughput_tok_per_s);
         }

@@ -2,8 +2,10 @@
 
 use std::path::Path;
 
-use enerinfer_datasets::WeightFormat;
+use enerinfer_datasets::{Model, WeightFormat};
 use enerinfer_device::{DeviceError, SimulatedDevice};
+
+use crate::TrainError;
 
 /// Whether an argument of `--platform` is a platform file rather than a name.
 pub(crate) fn is_file(platform: &str) -> bool {
@@ -24,6 +26,25 @@ pub(crate) fn named(
     } else {
         SimulatedDevice::builtin(platform, format)
     }
+}
+
+/// The models that fit a device's memory.
+///
+/// # Errors
+/// None of them does.
+pub(crate) fn fitting(
+    device: &SimulatedDevice,
+    models: &[Model],
+) -> Result<Vec<Model>, TrainError> {
+    let fit: Vec<Model> = models.iter().filter(|m| device.fits(&m.shape)).cloned().collect();
+    if fit.is_empty() {
+        return Err(TrainError::NothingFits {
+            platform: device.platform().name.clone(),
+            models: models.len(),
+            usable_gib: device.usable_bytes() as f64 / f64::from(1 << 30),
+        });
+    }
+    Ok(fit)
 }
 
 /// The argument as outputs may show it: of a path, the file's name.

@@ -73,6 +73,30 @@ pub enum TrainError {
         /// Fewest of each.
         needed: (usize, usize),
     },
+    /// No temperature trace is long enough for a segment.
+    #[error(
+        "the longest stretch without a gap is {longest_s} s; {needed_s} s are needed for a segment. \
+         Rows more than 2.5 s apart cut a session: record at least one row per 2.5 s"
+    )]
+    ShortTraces {
+        /// Seconds of the longest trace.
+        longest_s: usize,
+        /// Fewest.
+        needed_s: usize,
+    },
+    /// No synthetic model fits the device.
+    #[error(
+        "none of {models} synthetic models fits the {usable_gib:.3} GiB that `{platform}` leaves to \
+         a model: raise usable_gib in its platform file, or choose a format of fewer bits"
+    )]
+    NothingFits {
+        /// The device.
+        platform: String,
+        /// Models that were drawn.
+        models: usize,
+        /// Memory of the device, GiB.
+        usable_gib: f64,
+    },
     /// `peak` or `scale` is missing among the compiled predictors.
     #[error("a throughput predictor is missing")]
     MissingPredictor,

@@ -8,19 +8,23 @@ use enerinfer_artifacts::exhibit::{EVALUATION_VERSION, Evaluation, Exhibit};
 use enerinfer_artifacts::record::ThermalAccuracy;
 use enerinfer_artifacts::{Bundle, write_atomic};
 use enerinfer_codegen::{Options, lower};
-use enerinfer_datasets::{LlmShape, MeasurementTable, Model, independent, sampler, survey};
+use enerinfer_datasets::{
+    LlmShape, MeasurementTable, Model, independent, mixture_sampler, sampler, survey,
+};
 use enerinfer_device::{Noise, SimulatedDevice};
-use enerinfer_evaluation::figures::{self, Inputs, Judged, JudgedModel, Tables, Topic};
-use enerinfer_hyperparam::split_by_model;
+use enerinfer_evaluation::figures::{
+    self, Inputs, Judged, JudgedModel, Tables, Topic, WithMixtures,
+};
 
 use crate::cli::EvaluateArgs;
 use crate::job::BadInput;
 use crate::journal::{Journal, run_digest};
-use crate::pipeline::{self, Config, TEST_FRACTION};
+use crate::pipeline::{self, Config, Outcome};
 use crate::predicted::{ModelTables, Predictors, measured_tables};
 use crate::progress::{Mode, Progress};
 use crate::samples::FeatureSet;
 use crate::seeds::Seeds;
+use crate::split::{is_mixture, split_models};
 use crate::{Family, TrainError, device, thermal};
 
 /// Real LLMs below this size are judged (EnerInfer Figure 3: "the top LLMs up to 7 B").
@@ -56,8 +60,13 @@ pub fn run(args: &EvaluateArgs) -> Result<String> {
     if topics.iter().any(|t| t.needs_predictors()) {
         std::fs::create_dir_all(out.join(SEARCH))
             .with_context(|| format!("cannot create the output folder {}", out.display()))?;
+        let mixtures = match topics.contains(&Topic::Moe) && args.moe_models > 0 {
+            true => mixture_sampler::sample(args.moe_models as usize, seeds.shapes)?,
+            false => Vec::new(),
+        };
+        let training = Training { args, seeds, out: &out, progress: &progress };
         for device in &devices {
-            judged.push(judge(device, &synthetic, args, &out, &progress, &mut notes)?);
+            judged.push(judge(device, &synthetic, &mixtures, &training, &mut notes)?);
         }
     }
     let mut thermal = Vec::new();
@@ -85,7 +94,7 @@ pub fn run(args: &EvaluateArgs) -> Result<String> {
         tool_version: env!("CARGO_PKG_VERSION").to_owned(),
         command: regenerate_command(args, &topics),
         seed: args.seed,
-        trials: args.trials,
+        trials: if judged.is_empty() { 0 } else { args.trials },
         exhibits,
         notes,
     };
@@ -137,28 +146,85 @@ fn thermal_accuracy(
     progress: &Progress,
 ) -> Result<Option<(SimulatedDevice, ThermalAccuracy)>> {
     progress.note(&format!("thermal model of {}", device.platform().name));
-    let models = fitting(device, synthetic);
+    let models = device::fitting(device, synthetic)?;
     let found = thermal::simulated(device, &models, seeds.split, seeds.thermal)?;
     Ok(found.and_then(|t| t.accuracy).map(|a| (device.clone(), a)))
 }
 
-/// The models that fit a device's memory.
-fn fitting(device: &SimulatedDevice, models: &[Model]) -> Vec<Model> {
-    models.iter().filter(|m| device.fits(&m.shape)).cloned().collect()
+/// What predictors are trained on, and what has to be known for it.
+struct Training<'a> {
+    args: &'a EvaluateArgs,
+    seeds: Seeds,
+    out: &'a Path,
+    progress: &'a Progress,
 }
 
-/// Trains predictors for a device and predicts models that they have not seen.
+/// Predictors of a device, and the measurements that they were trained and held out on.
+struct Trained {
+    outcome: Outcome,
+    table: MeasurementTable,
+    noiseless: MeasurementTable,
+    held_out: Vec<usize>,
+}
+
+impl Training<'_> {
+    /// Trains predictors on models of a device; the journal of their search gets a name.
+    fn run(&self, device: &SimulatedDevice, models: &[Model], journal: &str) -> Result<Trained> {
+        let Training { args, seeds, out, progress } = self;
+        let name = &device.platform().name;
+        let (table, noiseless) = self.measure(device, models, seeds.noise);
+        pipeline::check_models(&table).with_context(|| format!("cannot train on {name}"))?;
+        let families: Vec<Family> = Family::ALL.into_iter().filter(|f| f.compiles()).collect();
+        let journal = open_journal(&out.join(SEARCH), journal, &table, args)?;
+        progress.note(&format!(
+            "{name}: {} models × {} operating points, SIMULATED with {} % noise",
+            models.len(),
+            table.platform.clocks.len(),
+            args.noise
+        ));
+        let config = Config {
+            table: &table,
+            noiseless: Some((&noiseless, args.noise)),
+            seed: args.seed,
+            features: args.features,
+            families: &families,
+            trials: args.trials,
+            journal: &journal,
+            flash_budget_bytes: FLASH_BUDGET_BYTES,
+            picks: &[],
+            train_models: None,
+            thermal: None,
+            command: String::new(),
+        };
+        let outcome = pipeline::run(&config, progress)?;
+        let test = split_models(models, seeds.split)?.test;
+        let held_out = test.iter().map(|&m| m as usize).collect();
+        Ok(Trained { outcome, table, noiseless, held_out })
+    }
+
+    /// Measurements with and without noise.
+    fn measure(
+        &self,
+        device: &SimulatedDevice,
+        models: &[Model],
+        seed: u64,
+    ) -> (MeasurementTable, MeasurementTable) {
+        let with = |relative_sd| device.measure(models, Noise { relative_sd }, seed);
+        (with(self.args.noise / 100.0), with(0.0))
+    }
+}
+
+/// Trains predictors for a device and predicts models that they have not seen. `mixtures` are
+/// trained on besides, by other predictors.
 fn judge(
     device: &SimulatedDevice,
     synthetic: &[Model],
-    args: &EvaluateArgs,
-    out: &Path,
-    progress: &Progress,
+    mixtures: &[Model],
+    training: &Training<'_>,
     notes: &mut Vec<String>,
 ) -> Result<Judged> {
     let name = &device.platform().name;
-    let seeds = Seeds::new(args.seed);
-    let models = fitting(device, synthetic);
+    let models = device::fitting(device, synthetic)?;
     let skipped = synthetic.len() - models.len();
     if skipped > 0 {
         let note = format!(
@@ -166,61 +232,49 @@ fn judge(
              skipped.",
             synthetic.len()
         );
-        progress.note(&note);
+        training.progress.note(&note);
         notes.push(note);
     }
-    let noise = Noise { relative_sd: args.noise / 100.0 };
-    let exact = Noise { relative_sd: 0.0 };
-    let table = device.measure(&models, noise, seeds.noise);
-    pipeline::check_models(&table).with_context(|| format!("cannot train on {name}"))?;
-    let noiseless = device.measure(&models, exact, seeds.noise);
-    let families: Vec<Family> = Family::ALL.into_iter().filter(|f| f.compiles()).collect();
-    let journal = open_journal(&out.join(SEARCH), name, &table, args)?;
-    progress.note(&format!(
-        "{name}: {} models × {} operating points, SIMULATED with {} % noise",
-        models.len(),
-        table.platform.clocks.len(),
-        args.noise
-    ));
-    let config = Config {
-        table: &table,
-        noiseless: Some((&noiseless, args.noise)),
-        seed: args.seed,
-        features: args.features,
-        families: &families,
-        trials: args.trials,
-        journal: &journal,
-        flash_budget_bytes: FLASH_BUDGET_BYTES,
-        picks: &[],
-        train_models: None,
-        thermal: None,
-        command: String::new(),
-    };
-    let outcome = pipeline::run(&config, progress)?;
-
-    let test: Vec<usize> = split_by_model(models.len(), TEST_FRACTION, seeds.split)?
-        .test
-        .iter()
-        .map(|&m| m as usize)
-        .collect();
-    let held_out = judged_models(&outcome.bundle, &table.subset(&test), &noiseless.subset(&test))?;
-
+    let dense = training.run(device, &models, name)?;
     let (real, unfit): (Vec<Model>, Vec<Model>) = survey::all()
         .iter()
         .filter(|m| m.shape.total_params() < LARGEST_LLM)
         .map(|m| Model { name: m.name.clone(), shape: m.shape })
         .partition(|m| device.fits(&m.shape));
-    let real = judged_models(
-        &outcome.bundle,
-        &device.measure(&real, noise, seeds.real_noise),
-        &device.measure(&real, exact, seeds.real_noise),
-    )?;
+    let (noisy, exact) = training.measure(device, &real, training.seeds.real_noise);
+    let real = |trained: &Trained| judged_models(&trained.outcome.bundle, &noisy, &exact);
+
+    let mixtures: Vec<Model> = mixtures.iter().filter(|m| device.fits(&m.shape)).cloned().collect();
+    let with_mixtures = if mixtures.is_empty() {
+        None
+    } else {
+        let both = [&models[..], &mixtures].concat();
+        let trained = training.run(device, &both, &format!("{name}-mixtures"))?;
+        let (of_mixtures, of_dense): (Vec<usize>, Vec<usize>) =
+            trained.held_out.iter().partition(|&&m| is_mixture(&both[m]));
+        let held_out = |by: &Trained, which: &[usize]| {
+            let (noisy, exact) = (trained.table.subset(which), trained.noiseless.subset(which));
+            judged_models(&by.outcome.bundle, &noisy, &exact)
+        };
+        Some(WithMixtures {
+            models: mixtures.len() as u32,
+            held_out: held_out(&trained, &of_dense)?,
+            held_out_mixtures: held_out(&trained, &of_mixtures)?,
+            held_out_mixtures_by_dense: held_out(&dense, &of_mixtures)?,
+            real: real(&trained)?,
+        })
+    };
     Ok(Judged {
+        held_out: judged_models(
+            &dense.outcome.bundle,
+            &dense.table.subset(&dense.held_out),
+            &dense.noiseless.subset(&dense.held_out),
+        )?,
+        real: real(&dense)?,
         device: device.clone(),
-        held_out,
-        real,
         skipped: unfit.len() as u32,
-        monolithic_mape_percent: outcome.record.combined.monolithic_mape_percent,
+        monolithic_mape_percent: dense.outcome.record.combined.monolithic_mape_percent,
+        with_mixtures,
     })
 }
 
@@ -284,8 +338,8 @@ fn regenerate_command(args: &EvaluateArgs, topics: &[Topic]) -> String {
     }
     let _ = write!(
         command,
-        " --trials {} --models {} --noise {} --seed {}",
-        args.trials, args.models, args.noise, args.seed
+        " --trials {} --models {} --moe-models {} --noise {} --seed {}",
+        args.trials, args.models, args.moe_models, args.noise, args.seed
     );
     if args.features == FeatureSet::Derived {
         command.push_str(" --features derived");

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result};
 use enerinfer_artifacts::write_atomic;
 use enerinfer_codegen::{Optimise, Options, check_destination, generate_to, size_warning};
-use enerinfer_datasets::{MeasurementTable, Model, WeightFormat, sampler};
+use enerinfer_datasets::{MeasurementTable, Model, WeightFormat, mixture_sampler, sampler};
 use enerinfer_device::{Noise, SimulatedDevice};
 
 use crate::cli::{Pick, TrainArgs};
@@ -237,9 +237,12 @@ fn simulated(platform: &str, args: &TrainArgs, progress: &Progress) -> Result<In
     };
     let device = device::named(platform, format)?;
     let seeds = Seeds::new(args.seed);
-    let sampled = sampler::sample(args.models as usize, seeds.shapes)?;
-    let models: Vec<Model> = sampled.into_iter().filter(|m| device.fits(&m.shape)).collect();
-    let skipped = args.models as usize - models.len();
+    let mut sampled = sampler::sample(args.models as usize, seeds.shapes)?;
+    if args.moe_models > 0 {
+        sampled.extend(mixture_sampler::sample(args.moe_models as usize, seeds.shapes)?);
+    }
+    let models: Vec<Model> = device::fitting(&device, &sampled)?;
+    let skipped = sampled.len() - models.len();
     if skipped > 0 {
         progress.note(&format!("{skipped} models do not fit the device's memory: skipped"));
     }
@@ -267,7 +270,11 @@ fn regenerate_command(platform: &str, args: &TrainArgs) -> String {
         if let Some(format) = &args.format {
             let _ = write!(command, " --format {format}");
         }
-        let _ = write!(command, " --models {} --noise {}", args.models, args.noise);
+        let _ = write!(command, " --models {}", args.models);
+        if args.moe_models > 0 {
+            let _ = write!(command, " --moe-models {}", args.moe_models);
+        }
+        let _ = write!(command, " --noise {}", args.noise);
     }
     let _ = write!(
         command,

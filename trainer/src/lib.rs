@@ -23,6 +23,7 @@ mod search;
 mod seeds;
 mod select;
 mod size_front;
+mod split;
 pub mod thermal;
 pub mod thermal_file;
 

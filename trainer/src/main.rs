@@ -39,6 +39,8 @@ fn main() -> ExitCode {
                             e,
                             E::TooFewModels { .. }
                                 | E::TooFewSegments { .. }
+                                | E::ShortTraces { .. }
+                                | E::NothingFits { .. }
                                 | E::PickedTwice { .. }
                                 | E::PickedUnmeasured { .. }
                                 | E::PickedTooSmall { .. }

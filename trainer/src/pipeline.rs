@@ -7,11 +7,12 @@ use enerinfer_artifacts::record::{
     Record, SCHEMA_VERSION, SizeRecord, TargetRecord,
 };
 use enerinfer_artifacts::{
-    Accuracy, Bundle, Domain, Feature, IntPredictor, PlatformId, Predictor, Provenance, Target,
+    Accuracy, Bundle, Domain, Feature, IntPredictor, PlatformId, Predictor, Provenance, ShapeDims,
+    Target,
 };
 use enerinfer_codegen::{Lowered, Options, lower};
 use enerinfer_datasets::{MeasurementTable, Source};
-use enerinfer_hyperparam::{GroupedKFold, Trial, mape_percent, split_by_model};
+use enerinfer_hyperparam::{GroupedKFold, Trial, mape_percent};
 use enerinfer_learners::Model;
 use rand::SeedableRng as _;
 use rand::seq::SliceRandom as _;
@@ -25,20 +26,20 @@ use crate::evaluate::{HeldOut, target_mape_percent};
 use crate::journal::Journal;
 use crate::predicted::Predictors;
 use crate::progress::Progress;
-use crate::samples::{FeatureSet, Samples, median_normaliser, samples};
+use crate::samples::{FeatureSet, MIXTURE_FEATURES, Samples, median_normaliser, samples};
 use crate::search::{Family, FamilySearch, Settings, TargetData, compiled};
 use crate::seeds::Seeds;
 use crate::select::Choice;
 use crate::size_front;
+use crate::split::{is_mixture, split_models};
 use crate::thermal::{self, Thermal};
 
 /// Folds of the cross-validation (EnerInfer §4.2).
 pub const FOLDS: usize = 5;
-/// Share of models that is held out (EnerInfer §4.2).
-pub const TEST_FRACTION: f64 = 0.2;
 /// Fewest models: one is held out, and each fold has one.
 const MIN_MODELS: usize = FOLDS + 1;
-/// Held-out models whose predictions become the generated crate's test vectors.
+/// Held-out models, of dense ones and of mixtures, whose predictions become the generated crate's
+/// test vectors.
 const TEST_SHAPES: usize = 8;
 
 /// What a run is to do.
@@ -115,7 +116,7 @@ pub fn run(config: &Config<'_>, progress: &Progress) -> Result<Outcome, TrainErr
     check_models(table)?;
     check_picks(table, config.picks)?;
     let seeds = Seeds::new(config.seed);
-    let split = split_by_model(table.models.len(), TEST_FRACTION, seeds.split)?;
+    let split = split_models(&table.models, seeds.split)?;
     let train = table.subset(&training_models(&split.train, config.train_models, seeds.split));
     let test = table.subset(&indices(&split.test));
     let folds = GroupedKFold::new(train.models.len(), FOLDS, seeds.folds)?;
@@ -140,7 +141,7 @@ pub fn run(config: &Config<'_>, progress: &Progress) -> Result<Outcome, TrainErr
         predictors: Vec::new(),
         thermal: config.thermal.map(|t| t.model.clone()),
         accuracy: Vec::new(),
-        test_shapes: test.models.iter().take(TEST_SHAPES).map(|m| *m.shape.dims()).collect(),
+        test_shapes: test_shapes(&test),
         provenance: Provenance {
             data_digest: table.digest(),
             seed: config.seed,
@@ -209,6 +210,7 @@ pub fn run(config: &Config<'_>, progress: &Progress) -> Result<Outcome, TrainErr
         notes.push("The table has no accelerator power: it is not predicted.".to_owned());
     }
 
+    notes.extend(note_on_mixtures(int, &test)?);
     notes.extend(thermal::note(config.thermal));
 
     let record = Record {
@@ -277,6 +279,35 @@ fn models_per_fold(folds: &GroupedKFold, models: usize) -> Vec<u32> {
 
 fn indices(models: &[u32]) -> Vec<usize> {
     models.iter().map(|&m| m as usize).collect()
+}
+
+/// Shapes for the generated crate's test vectors.
+fn test_shapes(test: &MeasurementTable) -> Vec<ShapeDims> {
+    let of = |mixture| test.models.iter().filter(move |m| is_mixture(m) == mixture);
+    let chosen = of(false).take(TEST_SHAPES).chain(of(true).take(TEST_SHAPES));
+    chosen.map(|m| *m.shape.dims()).collect()
+}
+
+/// How predictions of either kind of models do, if both are held out.
+fn note_on_mixtures(
+    int: Predictors<'_>,
+    test: &MeasurementTable,
+) -> Result<Option<String>, TrainError> {
+    let (mixtures, dense): (Vec<usize>, Vec<usize>) =
+        (0..test.models.len()).partition(|&m| is_mixture(&test.models[m]));
+    if mixtures.is_empty() || dense.is_empty() {
+        return Ok(None);
+    }
+    let throughput = |of: &[usize]| -> Result<f64, TrainError> {
+        Ok(HeldOut::new(int, &test.subset(of), None)?.combined()?.throughput_mape_percent)
+    };
+    Ok(Some(format!(
+        "Of the held-out models {} are mixtures of experts: throughput MAPE {:.2} % on these, \
+         {:.2} % on the dense ones.",
+        mixtures.len(),
+        throughput(&mixtures)?,
+        throughput(&dense)?
+    )))
 }
 
 /// Targets that the table has values for.
@@ -350,7 +381,12 @@ fn target_data(
 ) -> Result<TargetData, TrainError> {
     let normaliser =
         (target == Target::Peak).then(|| median_normaliser(train, Feature::ReadParamsK));
-    TargetData::new(target, samples(train, target, &set.features(target), normaliser))
+    let mut features = set.features(target);
+    // Only where there is something to learn from: one expert each says nothing.
+    if train.models.iter().any(is_mixture) {
+        features.extend(MIXTURE_FEATURES);
+    }
+    TargetData::new(target, samples(train, target, &features, normaliser))
 }
 
 /// Cross-validates every chosen trial on the other set of inputs.

@@ -51,14 +51,10 @@ impl<'a> Predictors<'a> {
     /// `None` without the two throughput predictors.
     pub(crate) fn tables(&self, platform: &Platform, shape: &ShapeDims) -> Option<ModelTables> {
         let clocks = &platform.clocks;
-        let peak = self.get(Target::Peak)?.predict(shape, clocks.clocks_khz(clocks.highest()));
-        let scale = self.get(Target::Scale)?;
-        let tok_per_s = clocks
-            .points()
-            .map(|u| {
-                let scale = scale.predict(shape, clocks.clocks_khz(u));
-                f64::from(throughput_utok_per_s(peak, scale)) / 1e6
-            })
+        let (peak, scale) = (self.get(Target::Peak)?, self.get(Target::Scale)?);
+        let tok_per_s = throughput_utok_per_s(peak, scale, clocks, shape)
+            .into_iter()
+            .map(|r| f64::from(r) / 1e6)
             .collect();
         Some(ModelTables { tok_per_s, power_w: self.target(Target::Power, platform, shape) })
     }

@@ -30,6 +30,10 @@ pub enum FeatureSet {
     Derived,
 }
 
+/// Inputs that tell a mixture of experts from the dense model that reads the same weights (EnerInfer
+/// §4.6): its FFN is read in shorter rows, and it has a router.
+pub(crate) const MIXTURE_FEATURES: [Feature; 2] = [Feature::ActiveExperts, Feature::Experts];
+
 impl FeatureSet {
     /// The other set.
     pub(crate) fn other(self) -> Self {

@@ -10,7 +10,7 @@ use enerinfer_hyperparam::split_by_model;
 use enerinfer_learners::{Segment, THERMAL_HORIZON_S, ThermalForm};
 
 use crate::TrainError;
-use crate::pipeline::TEST_FRACTION;
+use crate::split::{TEST_FRACTION, split_models};
 
 /// Segments that are simulated to fit on (EnerInfer §4.4: about 30,000).
 const TRAINING_SEGMENTS: usize = 30_000;
@@ -100,7 +100,7 @@ pub fn simulated(
     seed: u64,
 ) -> Result<Option<Thermal>, TrainError> {
     let ambients: Vec<f64> = (15..=35).map(f64::from).collect();
-    let of_models = split_by_model(models.len(), TEST_FRACTION, split_seed)?;
+    let of_models = split_models(models, split_seed)?;
     let of_ambients = split_by_model(ambients.len(), TEST_FRACTION, seed)?;
     let simulate = |models_in: &[u32], ambients_in: &[u32], seed: u64, count: usize| {
         let models: Vec<Model> = models_in.iter().map(|&m| models[m as usize].clone()).collect();
@@ -138,12 +138,16 @@ const APART: [&str; 3] = ["models and ambient temperatures", "models", "sessions
 /// segments, a fifth of the models, or else of the sessions.
 ///
 /// # Errors
-/// Too few segments whichever way they are held out.
+/// No stretch is long enough for a segment, or too few segments whichever way they are held out.
 pub fn from_traces(
     traces: &[TemperatureTrace],
     file: &str,
     seed: u64,
 ) -> Result<Thermal, TrainError> {
+    let longest_s = traces.iter().map(|t| t.seconds.len()).max().unwrap_or(0);
+    if longest_s <= THERMAL_WINDOW {
+        return Err(TrainError::ShortTraces { longest_s, needed_s: THERMAL_WINDOW + 1 });
+    }
     let mut most = (0, 0);
     for (i, by) in APART.into_iter().enumerate() {
         let fields: &[fn(&TemperatureTrace) -> Option<String>] = match i {
@@ -350,7 +354,8 @@ mod tests {
     fn held_out_models_and_ambients_are_predicted_as_well_as_published() {
         for name in ["h_phone", "laptop", "orin"] {
             let (device, models) = device_and_models(name);
-            let accuracy = simulated(&device, &models, 1, 2).unwrap().unwrap().accuracy.unwrap();
+            let thermal = simulated(&device, &models, 1, 2).unwrap().unwrap();
+            let accuracy = thermal.accuracy.unwrap();
             assert_eq!((accuracy.training_segments, accuracy.segments), (30_000, 6_000));
             // EnerInfer §4.4.
             assert!(accuracy.mae_c <= 0.16, "{name}: {} °C", accuracy.mae_c);
@@ -359,6 +364,8 @@ mod tests {
             assert_eq!(accuracy.by_horizon.len(), 21);
             assert!(accuracy.by_horizon[20].mae_c > accuracy.by_horizon[0].mae_c, "{name}");
             assert!((300..=5 * SHOWN).contains(&accuracy.scatter.len()), "{name}");
+            // What is asked of a user's model is true of ours.
+            assert_eq!(crate::thermal_file::plausible(&thermal.model), Ok(()), "{name}");
         }
     }
 

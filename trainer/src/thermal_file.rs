@@ -3,8 +3,10 @@
 use std::path::Path;
 
 use anyhow::{Context as _, Result};
-use enerinfer_artifacts::ThermalModel;
+use enerinfer_artifacts::{THERMAL_WINDOW, ThermalModel};
 use enerinfer_datasets::TemperatureTrace;
+use enerinfer_learners::THERMAL_HORIZON_S;
+use serde::Deserialize;
 
 use crate::job::BadInput;
 use crate::thermal::{self, Thermal};
@@ -28,7 +30,77 @@ pub fn read(path: &Path, seed: u64) -> Result<Thermal> {
 /// Largest file of a fitted model, bytes: far above forty numbers.
 const MOST_BYTES: u64 = 1 << 20;
 
-/// A model as JSON, by the field names of the bundle's [`ThermalModel`].
+/// Steady temperatures at which a model is tried, °C: the range of the controllers (EnerInfer §4.4).
+const TRIED_CELSIUS: [f64; 2] = [37.0, 45.0];
+/// Without power, what was steady for twenty seconds stays within so many °C up to the horizon.
+const MOST_DRIFT_CELSIUS: f64 = 20.0;
+/// Most that a watt warms up to the horizon, °C. Phones do with about one.
+const MOST_WARMING_CELSIUS_PER_W: f64 = 50.0;
+
+/// The file, by the field names of the bundle's [`ThermalModel`].
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Fitted {
+    window: u32,
+    intercept_c: f64,
+    history: Vec<f64>,
+    power_c_per_w: f64,
+    time_c_per_s: f64,
+    time_power_c_per_ws: f64,
+    time_history: Vec<f64>,
+}
+
+impl Fitted {
+    /// The model, if a device can hold it and it is of this world.
+    fn checked(self) -> Result<ThermalModel, String> {
+        if self.window as usize != THERMAL_WINDOW {
+            return Err(format!(
+                "window is {}; the device keeps {THERMAL_WINDOW} one-second temperatures",
+                self.window
+            ));
+        }
+        let model = ThermalModel {
+            window: self.window,
+            intercept_c: self.intercept_c,
+            history: self.history,
+            power_c_per_w: self.power_c_per_w,
+            time_c_per_s: self.time_c_per_s,
+            time_power_c_per_ws: self.time_power_c_per_ws,
+            time_history: self.time_history,
+        };
+        model.to_int().map_err(|e| e.to_string())?;
+        plausible(&model)?;
+        Ok(model)
+    }
+}
+
+/// Refuses coefficients of other units or order than documented, by what they predict.
+pub(crate) fn plausible(model: &ThermalModel) -> Result<(), String> {
+    for ahead_s in [1, THERMAL_HORIZON_S].map(|s| s as f64) {
+        for steady in TRIED_CELSIUS {
+            let cool = model.predict_celsius(&[steady; THERMAL_WINDOW], 0.0, ahead_s);
+            // NaN is within nothing.
+            if !((cool - steady).abs() <= MOST_DRIFT_CELSIUS) {
+                return Err(format!(
+                    "a shell that was at {steady} °C for {THERMAL_WINDOW} s is predicted at \
+                     {cool:.1} °C {ahead_s} s later without any power: check units and order of the \
+                     coefficients"
+                ));
+            }
+        }
+        let warming = model.power_c_per_w + model.time_power_c_per_ws * ahead_s;
+        if !(0.0..=MOST_WARMING_CELSIUS_PER_W).contains(&warming) {
+            return Err(format!(
+                "a watt more is predicted to change the shell by {warming} °C within {ahead_s} s; 0 \
+                 to {MOST_WARMING_CELSIUS_PER_W} are possible: check units and signs of \
+                 power_c_per_w and time_power_c_per_ws"
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// A model as JSON.
 fn fitted(path: &Path) -> Result<Thermal> {
     let bad = |why: String| BadInput(format!("{}: {why}", path.display()));
     let length = std::fs::metadata(path).map_err(|e| bad(format!("cannot be read: {e}")))?.len();
@@ -36,8 +108,8 @@ fn fitted(path: &Path) -> Result<Thermal> {
         return Err(bad(format!("{length} bytes are too many for a fitted thermal model")).into());
     }
     let text = std::fs::read_to_string(path).map_err(|e| bad(format!("cannot be read: {e}")))?;
-    let model: ThermalModel = serde_json::from_str(&text)
+    let fitted: Fitted = serde_json::from_str(&text)
         .map_err(|e| bad(format!("is no fitted thermal model: {e}; see docs/thermal.md")))?;
-    model.to_int().map_err(|e| bad(e.to_string()))?;
+    let model = fitted.checked().map_err(bad)?;
     Ok(Thermal { model, accuracy: None })
 }

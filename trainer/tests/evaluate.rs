@@ -91,6 +91,20 @@ fn shapes_that_do_not_fit_are_skipped_and_counted() {
     assert!(skipped[2] > Some(0.0), "{skipped:?}");
     assert!(counts[2] > counts[1] && counts[1] > Some(100.0), "{counts:?}");
     assert!(evaluation.notes.iter().any(|n| n.contains("laptop") && n.contains("skipped")));
+    let page =
+        std::fs::read_to_string(folder.path().join("out/evaluation/evaluation.html")).unwrap();
+    assert!(page.contains("Predictors come from a random search of 2 trials"));
+    // Two kinds of predictors on four kinds of models, each with a value; dense ones first.
+    let moe = &evaluation.exhibits[1];
+    for (trained, mixtures_too) in [("dense only", false), ("with mixtures", true)] {
+        let name = format!("Throughput MAPE, {trained}");
+        let errors = numbers(column(moe, "moe_summary", &name, Provenance::Simulated));
+        assert_eq!(errors.len(), 8, "{name}");
+        assert!(errors.iter().all(Option::is_some), "{name}: {errors:?}");
+        let table = if mixtures_too { "moe_models" } else { "moe_models_dense" };
+        let rows = numbers(column(moe, table, "Throughput MAPE", Provenance::Simulated));
+        assert!(!rows.is_empty() && rows.iter().all(Option::is_some), "{table}");
+    }
 }
 
 #[test]
@@ -103,6 +117,9 @@ fn figures_of_devices_need_no_training() {
     let ids: Vec<&str> = evaluation.exhibits.iter().map(|e| &*e.id).collect();
     assert_eq!(ids, ["fig7", "table1"], "in the order of the report");
     assert!(!out.join("search").exists());
+    assert_eq!(evaluation.trials, 0);
+    let page = std::fs::read_to_string(out.join("evaluation.html")).unwrap();
+    assert!(!page.contains("Predictors come from"), "none were searched for");
     let published = column(&evaluation.exhibits[0], "fig7_slow", "Smallest", Provenance::Published);
     let values: Vec<f64> = numbers(published).iter().flatten().copied().collect();
     assert_eq!(values, [0.6], "published for the laptop only");

@@ -143,6 +143,18 @@ fn too_few_segments_are_refused_with_their_number() {
         let error = refused("traces.csv", &recording(sessions));
         assert!(error.contains("segments to fit on") && error.contains("200"), "{error}");
     }
+    // No stretch is long enough: the rows are too far apart.
+    let sparse: String = recording(30)
+        .lines()
+        .enumerate()
+        .filter(|(i, line)| {
+            let time = line.split(',').nth(2).unwrap().parse::<u32>();
+            *i == 0 || time.is_ok_and(|t| t.is_multiple_of(3))
+        })
+        .map(|(_, line)| format!("{line}\n"))
+        .collect();
+    let error = refused("traces.csv", &sparse);
+    assert!(error.contains("2.5 s apart") && error.contains("longest"), "{error}");
     // All too cool.
     let error = refused("traces.csv", &recording_cooler_by(40.0, 60));
     assert!(error.contains("at most 0 segments"), "{error}");
@@ -164,7 +176,25 @@ fn a_fitted_model_is_taken_as_it_is_or_refused() {
     let bundle = Bundle::read(&folder.path().join("out/board9/bundle.enerinfer")).unwrap();
     assert_eq!(bundle.thermal.unwrap().power_c_per_w, 0.25);
 
+    let good = model(&history, "0.25");
+    let with = |from: &str, to: &str| {
+        assert!(good.contains(from), "{from} in {good}");
+        good.replacen(from, to, 1)
+    };
     for (text, word) in [
+        (with("\"window\":20", "\"window\":19"), "window is 19"),
+        (with("\"window\":20", "\"window\":0"), "window is 0"),
+        (with("{", "{\"shell\":1,"), "unknown field `shell`"),
+        (with("{", "{\"window\":20,"), "duplicate field `window`"),
+        (with("\"time_c_per_s\":0.0,", ""), "missing field `time_c_per_s`"),
+        // Kelvin, watts as milliwatts, signs and orders.
+        (with("\"intercept_c\":0.0", "\"intercept_c\":273.15"), "without any power"),
+        (with("\"time_c_per_s\":0.0", "\"time_c_per_s\":60.0"), "without any power"),
+        (with("1.0]", "0.0]"), "without any power"),
+        (with("\"time_history\":[]", &format!("\"time_history\":{history}")), "without any power"),
+        (with("\"power_c_per_w\":0.25", "\"power_c_per_w\":-0.25"), "a watt more"),
+        (with("\"power_c_per_w\":0.25", "\"power_c_per_w\":250.0"), "a watt more"),
+        (with("\"time_power_c_per_ws\":0.0", "\"time_power_c_per_ws\":-1.0"), "a watt more"),
         (model("[1.0]", "0.25"), "1 weights"),
         (model(&history, "1e9"), "power_c_per_w"),
         (model(&history, "\"much\""), "line 1"),

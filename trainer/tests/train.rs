@@ -343,6 +343,94 @@ fn a_platform_file_is_simulated() {
     }
 }
 
+/// A name of ours would put the results of another device beside what is published of this one.
+#[test]
+fn a_platform_file_does_not_pass_for_a_built_in_device() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = include_str!("../../device/platforms/h_phone.toml");
+    let other = text.replacen("name = \"h_phone\"", "name = \"orin\"", 1);
+    std::fs::write(folder.path().join("mine.toml"), other).unwrap();
+    for args in [&["--platform", "mine.toml"][..], &["evaluate", "--platform", "mine.toml"]] {
+        let run = train(folder.path(), args);
+        assert_eq!(run.code, 2, "{}", run.stderr);
+        assert!(run.stderr.contains("mine.toml:4: name `orin`"), "{}", run.stderr);
+    }
+    assert!(!folder.path().join("out").exists());
+}
+
+#[test]
+fn a_device_that_no_model_fits_is_named_with_its_memory() {
+    let folder = tempfile::tempdir().unwrap();
+    let text: String = include_str!("../../device/platforms/h_phone.toml")
+        .lines()
+        .map(|line| match line.split(' ').next() {
+            Some("usable_gib") => "usable_gib = { value = 0.01, source = \"x\" }\n".to_owned(),
+            Some("name") => "name = \"tiny\"\n".to_owned(),
+            _ => format!("{line}\n"),
+        })
+        .collect();
+    std::fs::write(folder.path().join("tiny.toml"), text).unwrap();
+    for args in [&["--platform", "tiny.toml"][..], &["evaluate", "--platform", "tiny.toml"]] {
+        let run = train(folder.path(), &[args, &["--models", "10", "--quiet"]].concat());
+        assert_eq!(run.code, 2, "{}", run.stderr);
+        for part in ["none of 10", "0.010 GiB", "`tiny`", "usable_gib"] {
+            assert!(run.stderr.contains(part), "{part}: {}", run.stderr);
+        }
+    }
+}
+
+#[test]
+fn a_missing_file_is_named_once_with_one_reason() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("t.csv"), include_str!("data/measured_small.csv")).unwrap();
+    for args in [
+        &["--platform", "gone.toml"][..],
+        &["evaluate", "--platform", "gone.toml"],
+        &["--platform", "x", "--measurements", "gone.csv"],
+        &["choose", "--measurements", "gone.csv", "--qoe", "5"],
+        &["--platform", "orin", "--models", "10", "--thermal", "gone.csv"],
+        &["--platform", "orin", "--models", "10", "--thermal", "gone.json"],
+    ] {
+        let run = train(folder.path(), args);
+        assert_eq!(run.code, 2, "{args:?}: {}", run.stderr);
+        let error = run.stderr.lines().find(|l| l.starts_with("error: ")).unwrap();
+        for part in ["gone.", "(os error 2)"] {
+            assert_eq!(error.matches(part).count(), 1, "{args:?}: {error}");
+        }
+    }
+}
+
+/// Mixtures are trained on when asked for, and told apart in the report; the crate predicts them.
+#[test]
+fn mixtures_of_experts_are_trained_on_besides() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = train(folder.path(), &[&SMALL[..], &["--moe-models", "10"]].concat());
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let out = folder.path().join("out/h_phone");
+    let record = Record::read(&out.join("report.json")).unwrap();
+    assert_eq!((record.data.train_models, record.data.test_models), (32, 8));
+    let note = record.notes.iter().find(|n| n.contains("2 are mixtures of experts"));
+    assert!(note.is_some_and(|n| n.contains("on the dense ones")), "{:?}", record.notes);
+    let bundle = Bundle::read(&out.join("bundle.enerinfer")).unwrap();
+    assert!(bundle.provenance.command.contains(" --moe-models 10 "));
+    assert_eq!(bundle.test_shapes.iter().filter(|s| s.experts > 1).count(), 2);
+    for predictor in &bundle.predictors {
+        let names: Vec<&str> = predictor.forest.features.iter().map(|f| f.name()).collect();
+        assert!(names.ends_with(&["active_experts", "experts"]), "{names:?}");
+    }
+    // Dense models are held out as without mixtures.
+    let dense = tempfile::tempdir().unwrap();
+    assert_eq!(train(dense.path(), &SMALL).code, 0);
+    let dense = Record::read(&dense.path().join("out/h_phone/report.json")).unwrap();
+    let names = |record: &Record| -> Vec<String> {
+        let shapes = record.details.heldout_shapes.iter();
+        shapes.map(|s| s.model.clone()).filter(|m| m.starts_with("synthetic")).collect()
+    };
+    assert_eq!(names(&dense), names(&record));
+    assert!(dense.targets.iter().all(|t| !t.features.iter().any(|f| f == "experts")));
+    assert!(!dense.notes.iter().any(|n| n.contains("mixtures")));
+}
+
 #[test]
 fn platforms_are_listed() {
     let folder = tempfile::tempdir().unwrap();

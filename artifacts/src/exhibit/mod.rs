@@ -75,7 +75,7 @@ pub struct Evaluation {
     pub command: String,
     /// Seed of everything random.
     pub seed: u64,
-    /// Random-search trials per target and family behind the predictors.
+    /// Random-search trials per target and family behind the predictors; 0 if none were searched.
     pub trials: u32,
     /// The exhibits in the order of the report.
     pub exhibits: Vec<Exhibit>,

@@ -55,6 +55,20 @@ fn benches(c: &mut Criterion) {
         });
     }
 
+    // What a token costs altogether: both controllers, and their share of a tick per second.
+    let mut control = fresh();
+    let (mut now, mut next_tick) = (0, 0);
+    c.bench_function("on_token/coordinator", |b| {
+        b.iter(|| {
+            now += 190_000 + now % 1_000;
+            if now >= next_tick {
+                next_tick += 1_000_000;
+                control.tick(Micros(now), Some(MilliCelsius(30_000 + (now % 7) as i32)));
+            }
+            black_box(control.on_token(black_box(Micros(now))))
+        });
+    });
+
     for (name, millis) in [("tick/cool", 30_000), ("tick/warm", 39_000), ("tick/hot", 42_500)] {
         let mut control = fresh();
         let mut now = 0;

@@ -14,8 +14,9 @@ pub enum Policy {
     /// *Up:* a median of three removes any single slow token; lateness against the QoE is summed
     /// over what remains, at most half a token period each, and one period of it moves up, so
     /// tokens twice too slow are acted on at the third. The ratio of measured to predicted
-    /// throughput picks the entry. Deliveries in bursts, which medians hide, are caught by
-    /// [`LATE_BLOCKS`] blocks in a row whose plain mean is late.
+    /// throughput picks the entry. A few percent too slow, and deliveries in bursts, which medians
+    /// hide, are caught by blocks in a row whose plain mean is late: two that agree, or
+    /// [`LATE_BLOCKS`].
     ///
     /// *Down:* after two blocks that agree, an entry that measured throughput says suffices is
     /// tried. Once one was too slow, lower entries are tried again only if throughput has risen since, or once if the ratio
@@ -30,7 +31,8 @@ pub enum Policy {
 pub const BLOCK_TOKENS: u32 = 8;
 /// A block ends after this time even with fewer tokens (but at least three).
 pub const BLOCK_TIME: Micros = Micros(2_000_000);
-/// Consecutive blocks with a late mean that move up.
+/// Consecutive blocks with a late mean that move up even if they do not agree, as those with
+/// single stalls.
 pub const LATE_BLOCKS: u8 = 4;
 /// A rise in throughput counts above 1/2⁵ (3 %).
 const RISE_SHIFT: u32 = 5;
@@ -266,15 +268,15 @@ impl<'a, const N: usize> EnergyController<'a, N> {
             None => return,
         };
         if mean_us > self.period_us {
-            self.pace.last_block_us = None;
-            self.pace.late_blocks = self.pace.late_blocks.saturating_add(1);
-            if self.pace.late_blocks >= LATE_BLOCKS {
-                self.pace.late_blocks = 0;
+            if self.pace.has_been_late(mean_us) {
                 self.move_up(mean_us, now);
             }
             return;
         }
-        self.pace.late_blocks = 0;
+        if self.pace.late_blocks > 0 {
+            self.pace.late_blocks = 0;
+            self.pace.last_block_us = None;
+        }
         if risen {
             self.evidence = Evidence { after_rise: true, ..Evidence::default() };
             self.pace.reference_us = Some(mean_us);
@@ -429,6 +431,21 @@ impl Pace {
         self.block_us = 0;
         self.block_tokens = 0;
         Some(mean_us)
+    }
+
+    /// Whether late blocks make a case, this one included: two that agree, or [`LATE_BLOCKS`].
+    fn has_been_late(&mut self, mean_us: u64) -> bool {
+        if self.late_blocks == 0 {
+            self.last_block_us = None;
+        }
+        let agree = self.is_steady(mean_us);
+        self.late_blocks = self.late_blocks.saturating_add(1);
+        let late = agree || self.late_blocks >= LATE_BLOCKS;
+        if late {
+            self.late_blocks = 0;
+            self.last_block_us = None;
+        }
+        late
     }
 
     /// Whether the block before took as long (to 1/2⁴): blocks in which conditions changed tell

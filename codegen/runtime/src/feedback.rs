@@ -10,8 +10,11 @@ const ONE: u8 = 1 << SHIFT;
 /// The filter's state has these bits more, and its weight for a new block is 1/2².
 const FILTER_BITS: u32 = 4;
 const FILTER_SHIFT: u32 = 2;
-/// What is remembered of a point follows the filter when it has left it by more than 1/2⁴.
+/// What is remembered of a point follows the filter when it has left it by more than 1/2⁴; over the
+/// first blocks at a new point, by more than 1/2⁵: the first of them may have been far out.
 const DRIFT_SHIFT: u32 = 4;
+const NEW_DRIFT_SHIFT: u32 = 5;
+const NEW_BLOCKS: u8 = 8;
 /// Conditions have changed when blocks in a row leave what is remembered by more than 1/2³.
 const CHANGE_SHIFT: u32 = 3;
 const CHANGED_BLOCKS: u8 = 2;
@@ -43,6 +46,8 @@ pub struct Feedback<const N: usize> {
     running: Option<Running>,
     /// Over the blocks at the running point.
     filtered: Option<u32>,
+    /// Blocks for which the running point is still new.
+    new_blocks: u8,
     changed_blocks: u8,
 }
 
@@ -65,6 +70,7 @@ impl<const N: usize> Default for Feedback<N> {
             mean: ONE,
             running: None,
             filtered: None,
+            new_blocks: 0,
             changed_blocks: 0,
         }
     }
@@ -94,6 +100,7 @@ impl<const N: usize> Feedback<N> {
     pub fn interrupt(&mut self) {
         self.running = None;
         self.filtered = None;
+        self.new_blocks = 0;
         self.changed_blocks = 0;
     }
 
@@ -116,6 +123,7 @@ impl<const N: usize> Feedback<N> {
         self.filtered = Some(filtered);
         let old = self.ratios.get(usize::from(point)).copied().unwrap_or(0);
         if old == 0 {
+            self.new_blocks = NEW_BLOCKS;
             self.remember(point, whole(filtered));
             return;
         }
@@ -129,7 +137,9 @@ impl<const N: usize> Feedback<N> {
             return;
         }
         self.changed_blocks = 0;
-        if whole(filtered).abs_diff(old) > old >> DRIFT_SHIFT {
+        let shift = if self.new_blocks > 0 { NEW_DRIFT_SHIFT } else { DRIFT_SHIFT };
+        self.new_blocks = self.new_blocks.saturating_sub(1);
+        if whole(filtered).abs_diff(old) > old >> shift {
             self.remember(point, whole(filtered));
         }
     }

@@ -5,17 +5,70 @@
 //! sums in both directions give the totals. Arithmetic is modulo 2³²: the compiler guarantees that
 //! no total exceeds 32 bits.
 
+use core::ops::AddAssign;
+
 use crate::predictor::finish;
+
+/// What a walk has added to one rectangle.
+///
+/// A relaxed atomic where there are such: compilers leave its loads and stores where they are.
+/// Plain numbers they keep in registers, of which there are not enough for so many sums, and save
+/// and restore them instead: measured as a third more code on x86-64 and 7 % on thumbv7em.
+#[derive(Debug, Default)]
+pub struct Sum(Cell);
+
+#[cfg(target_has_atomic = "32")]
+type Cell = core::sync::atomic::AtomicI32;
+#[cfg(not(target_has_atomic = "32"))]
+type Cell = core::cell::Cell<i32>;
+
+impl Sum {
+    /// The sum.
+    #[cfg(target_has_atomic = "32")]
+    pub fn get(&self) -> i32 {
+        self.0.load(core::sync::atomic::Ordering::Relaxed)
+    }
+
+    /// The sum.
+    #[cfg(not(target_has_atomic = "32"))]
+    pub fn get(&self) -> i32 {
+        self.0.get()
+    }
+
+    #[cfg(target_has_atomic = "32")]
+    #[inline(always)]
+    fn set(&mut self, value: i32) {
+        self.0.store(value, core::sync::atomic::Ordering::Relaxed);
+    }
+
+    #[cfg(not(target_has_atomic = "32"))]
+    fn set(&mut self, value: i32) {
+        self.0.set(value);
+    }
+}
+
+impl AddAssign<i32> for Sum {
+    #[inline(always)]
+    fn add_assign(&mut self, value: i32) {
+        self.set(self.get().wrapping_add(value));
+    }
+}
+
+/// Sums of nothing.
+pub fn zeros<const N: usize>() -> [Sum; N] {
+    core::array::from_fn(|_| Sum::default())
+}
 
 /// Adds a value to each rectangle of a grid of differences. `columns` is one more than there are
 /// accelerator levels, and there is one row more than memory levels. A rectangle is four bytes,
 /// from the lowest: the first accelerator level, the one after the last, the first memory level,
 /// the one after the last.
-pub fn add(cells: &mut [u32], columns: usize, rects: &[u32], values: &[i32]) {
+pub fn add(cells: &mut [u32], columns: usize, rects: &[u32], values: &[Sum]) {
     for (rect, value) in rects.iter().zip(values) {
         let [accel_from, accel_to, mem_from, mem_to] = rect.to_le_bytes().map(usize::from);
         let (top, bottom) = (mem_from * columns, mem_to * columns);
-        let (plus, minus) = (*value as u32, 0u32.wrapping_sub(*value as u32));
+        let plus = value.get() as u32;
+        let minus = 0u32.wrapping_sub(plus);
         step(cells, top + accel_from, plus);
         step(cells, top + accel_to, minus);
         step(cells, bottom + accel_from, minus);
@@ -68,7 +121,11 @@ mod tests {
     #[test]
     fn values_of_rectangles_add_up() {
         let mut cells = [0; 12];
-        add(&mut cells, 4, &RECTS, &[5, -3, 100]);
+        let mut sums: [Sum; 3] = zeros();
+        for (sum, value) in sums.iter_mut().zip([5, -3, 100]) {
+            *sum += value;
+        }
+        add(&mut cells, 4, &RECTS, &sums);
         let mut out = [0; 6];
         read(&mut cells, 4, 1000, 0, u32::MAX, &mut out);
         assert_eq!(out, [1005, 1002, 1002, 1005, 1005, 1105]);

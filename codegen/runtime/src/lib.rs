@@ -49,7 +49,7 @@ pub mod window;
 
 pub use coverage::{Coverage, Feature};
 pub use front::{Front, FrontEntry};
-pub use predictor::{Prediction, Predictor};
+pub use predictor::{PointPrediction, Prediction, Predictor};
 pub use shape::Shape;
 pub use tables::Tables;
 pub use units::{MicroTokPerS, MicroWatt};

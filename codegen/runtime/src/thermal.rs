@@ -22,6 +22,12 @@ const STALE: Micros = Micros(5_000_000);
 const STUCK_UC: i64 = 2_000_000;
 /// The QoE is given up when its coolest point is predicted to reach the threshold this soon.
 const IMMINENT_MS: u32 = 2_000;
+/// The same for heat that has left the accelerator but not reached the shell yet.
+const STORED_MS: u32 = 8_000;
+/// What such heat may add to `T_max`.
+const OVERSHOOT: MilliCelsius = MilliCelsius(100);
+/// This far above `T_max` the lowest clocks run, whatever the tables say of heat.
+const FAR: MilliCelsius = MilliCelsius(250);
 /// Seconds whose warming is continued to tell how near `T_max` is.
 const TREND_S: usize = 5;
 /// The default policy returns to the energy-aware choice this far below `T_pre`, and to the QoE
@@ -49,9 +55,10 @@ pub enum Policy {
     /// is sustainable, that is for ever: the energy-aware choice as long as it is not predicted to
     /// reach `T_max` within the horizon, else the fastest sustainable point. Where none is, it is
     /// the point with the largest `R·t'`, `t'` from the model's line within the horizon and from
-    /// its heat balance beyond. Temperature wins over QoE: seconds before `T_max` the QoE is given
-    /// up for the fastest point that stays below, else the coolest of all; it returns with its
-    /// coolest point when that is predicted to stay half a degree below.
+    /// its heat balance beyond. Temperature wins over QoE: seconds before `T_max`, or when heat on
+    /// its way would exceed it even at the coolest point, the QoE is given up for the fastest point
+    /// that stays below, else the coolest of all, and the lowest clocks if that was wrong; it returns with its coolest point when that is
+    /// predicted to stay half a degree below.
     /// *Returns* only when the energy-aware choice itself is predicted to stay below `T_pre`.
     /// *Expects* of every point the throughput that [`Feedback`] makes of the prediction.
     #[default]
@@ -130,7 +137,7 @@ pub struct Status {
 
 /// Algorithm 1 as a state machine, to be ticked once per second.
 ///
-/// A tick costs at most 200 multiplications for windows, and five passes over the `N` points with
+/// A tick costs at most 200 multiplications for windows, and six passes over the `N` points with
 /// six multiplications each, one of them with a division.
 #[derive(Clone, Debug)]
 pub struct ThermalController<'a, const N: usize> {
@@ -426,8 +433,16 @@ impl<'a, const N: usize> ThermalController<'a, N> {
     /// The default policy's choice, and whether it gives up the QoE.
     fn most_tokens(&self, forecast: &Forecast, now: MilliCelsius, at: Situation) -> (u16, bool) {
         if now > self.config.t_max {
-            // Whatever the model says: it was wrong.
-            return (self.coolest(MicroTokPerS(0)), true);
+            // Whatever the model says: it was wrong. Then the tables may be as well, and what
+            // looks coolest is not.
+            let lowest = self.lowest_point();
+            let far = MilliCelsius(self.config.t_max.0.saturating_add(FAR.0));
+            let point = if now > far || at.current == lowest {
+                lowest
+            } else {
+                self.coolest(MicroTokPerS(0))
+            };
+            return (point, true);
         }
         let qoe = self.wanted(at.qoe);
         let outlook = self.outlook(now);
@@ -442,7 +457,8 @@ impl<'a, const N: usize> ThermalController<'a, N> {
             line.reaches(below(t_max), HORIZON_MS)
         } else {
             // A forecast alone is no reason: a window with a jump in it forecasts anything.
-            self.is_imminent() && line.reaches(t_max, IMMINENT_MS)
+            (self.is_imminent(IMMINENT_MS) && line.reaches(t_max, IMMINENT_MS))
+                || (self.is_imminent(STORED_MS) && self.overshoots(forecast, &outlook))
         };
         if give_up {
             return (self.fastest_safe(forecast, at.current), true);
@@ -450,14 +466,25 @@ impl<'a, const N: usize> ThermalController<'a, N> {
         (best, false)
     }
 
-    /// Whether the warming of the last seconds, continued for [`IMMINENT_MS`], reaches `T_max`.
-    fn is_imminent(&self) -> bool {
+    /// Whether the coolest point would keep `T_max` for good, and yet bring the shell to
+    /// [`OVERSHOOT`] above it first, by heat that is on its way already.
+    fn overshoots(&self, forecast: &Forecast, outlook: &Outlook) -> bool {
+        let coolest = self.coolest(MicroTokPerS(0));
+        if !outlook.is_sustainable(self.heat(coolest)) {
+            return false;
+        }
+        let limit = MilliCelsius(self.config.t_max.0.saturating_add(OVERSHOOT.0));
+        forecast.line(self.heat(coolest)).reaches(limit, HORIZON_MS)
+    }
+
+    /// Whether the warming of the last seconds, continued for `ms`, reaches `T_max`.
+    fn is_imminent(&self, ms: u32) -> bool {
         let (now, before) = match &self.window {
             Some(window) => (window.newest().0, window.ago(TREND_S).0),
             None => return true,
         };
         let rise = i64::from(now).saturating_sub(before.into()).max(0);
-        let ahead = rise.saturating_mul(i64::from(IMMINENT_MS)) / (1_000 * TREND_S as i64);
+        let ahead = rise.saturating_mul(i64::from(ms)) / (1_000 * TREND_S as i64);
         i64::from(now).saturating_add(ahead) >= i64::from(self.config.t_max.0)
     }
 
@@ -561,6 +588,12 @@ impl<'a, const N: usize> ThermalController<'a, N> {
             Mode::EnergyAware => None,
             Mode::ThermalAware | Mode::FailSafe => Some(self.choice),
         }
+    }
+
+    /// The lowest clocks that are attainable (see [`crate::attainable`]).
+    fn lowest_point(&self) -> u16 {
+        let lowest = self.tables.throughput.iter().position(|r| *r > MicroTokPerS(0));
+        lowest.unwrap_or(0) as u16
     }
 
     /// The highest clocks that are attainable (see [`crate::attainable`]).

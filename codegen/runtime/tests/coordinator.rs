@@ -190,7 +190,7 @@ proptest! {
     ) {
         let hot = hot(need, &errors, noise, model_ambient_c);
         prop_assert!(hot.changes <= POINTS, "{hot:?}");
-        prop_assert!(hot.last_change_s <= 60, "{hot:?}");
+        prop_assert!(hot.last_change_s <= 20, "{hot:?}");
     }
 
     /// The QoE is kept while hot by a device that is as much slower than its tables everywhere,
@@ -204,6 +204,24 @@ proptest! {
         let hot = hot(need, &[error; POINTS], 0.01, model_ambient_c);
         prop_assert!(hot.tok_per_s >= 0.98 * need, "{hot:?}");
         prop_assert!(hot.last_change_s <= 10, "{hot:?}");
+    }
+}
+
+/// Runs that went 0.4 to 0.6 °C too far before heat on its way was counted.
+#[test]
+fn heat_on_its_way_counts() {
+    let tables = phone();
+    let model = on_device(&thermal_model(25.0));
+    for (need, ambient_c, start_c, speed_error, heat_error) in [
+        (12.06, 33.5, 38.0, 0.87, 1.19),
+        (14.56, 30.0, 30.6, 1.10, 1.18),
+        (10.64, 31.4, 35.7, 0.73, 1.16),
+        (10.27, 30.3, 34.6, 0.80, 1.19),
+        (10.1, 33.0, 34.8, 0.70, 1.09),
+    ] {
+        let s = Scenario { start_c, speed_error, heat_error, ..scenario(need, ambient_c) };
+        let out = run(&tables, &model, Config::default(), &s);
+        assert!(out.hottest_c < 42.3, "{need} tokens/s at {ambient_c} °C: {out:?}");
     }
 }
 

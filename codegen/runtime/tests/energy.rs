@@ -3,7 +3,7 @@
 mod common;
 
 use common::{phone, Engine};
-use enerinfer_runtime::energy::{EnergyController, Policy};
+use enerinfer_runtime::energy::{EnergyController, Policy, BLOCK_TOKENS};
 use enerinfer_runtime::front::Front;
 use enerinfer_runtime::time::Micros;
 use enerinfer_runtime::units::MicroTokPerS;
@@ -184,6 +184,28 @@ proptest! {
             if c.on_token(now).is_some() {
                 break;
             }
+        }
+        prop_assert!(c.status().index > index);
+    }
+
+    /// Tokens a little too slow, hardly later than chance makes some: acted on after two blocks.
+    #[test]
+    fn a_few_percent_too_slow_is_acted_on_after_two_blocks(
+        shortfall in 0.01f64..0.05,
+        noise in 0.0f64..0.01,
+        index in 0usize..4,
+    ) {
+        let tables = phone();
+        let front = Front::new(&tables);
+        prop_assert!(index + 1 < front.entries().len());
+        let chosen = f64::from(front.entries()[index].throughput.0) / 1e6;
+        let mut c = EnergyController::new(&front, Policy::Default);
+        let mut engine = Engine::new(&tables.throughput, |_| 0.999 * (1.0 - shortfall));
+        c.begin_decode(qoe(0.999 * chosen), engine.now);
+        prop_assert_eq!(c.status().index, index);
+        for _ in 0..2 * BLOCK_TOKENS {
+            let now = engine.token(c.point(), 1.0, noise);
+            c.on_token(now);
         }
         prop_assert!(c.status().index > index);
     }

@@ -257,8 +257,13 @@ fn temperature_wins_over_qoe() {
     c.tick(Micros::from_secs(3), Some(MilliCelsius(39_800)), at(3, 8, 10));
     assert_eq!((c.choice(), c.status().qoe_given_up), (Some(8), false));
     // Above it: the coolest of all.
-    c.tick(Micros::from_secs(4), Some(MilliCelsius(42_500)), at(8, 8, 10));
+    c.tick(Micros::from_secs(4), Some(MilliCelsius(42_200)), at(8, 8, 10));
     assert_eq!(c.choice(), Some(3));
+    // Far above it: that was not the coolest. The lowest clocks stay until it is cool enough.
+    c.tick(Micros::from_secs(5), Some(MilliCelsius(42_300)), at(3, 8, 10));
+    assert_eq!(c.choice(), Some(0));
+    c.tick(Micros::from_secs(6), Some(MilliCelsius(42_100)), at(0, 8, 10));
+    assert_eq!(c.choice(), Some(0));
 }
 
 #[test]

@@ -2,6 +2,8 @@
 
 use std::io::{self, Write};
 
+use super::merged::Condition;
+
 /// What a branch compares: the name of a rank and the thresholds behind it.
 pub(crate) struct Ranked {
     pub(crate) name: &'static str,
@@ -10,7 +12,7 @@ pub(crate) struct Ranked {
 
 /// `value <= threshold` (or its negation) as a comparison of ranks; `ranked` is by column of the
 /// forest.
-pub(crate) fn text(ranked: &[Ranked], (feature, threshold): (u16, u32), holds: bool) -> String {
+pub(crate) fn text(ranked: &[Ranked], (feature, threshold): Condition, holds: bool) -> String {
     let Ranked { name, thresholds } = &ranked[usize::from(feature)];
     let rank = thresholds.partition_point(|&t| t < threshold);
     let comparison = match (rank, holds) {
@@ -20,6 +22,19 @@ pub(crate) fn text(ranked: &[Ranked], (feature, threshold): (u16, u32), holds: b
         (_, false) => format!("> {rank}"),
     };
     format!("x.{name} {comparison}")
+}
+
+/// Conditions that all have to hold (or their negations), as comparisons of ranks, without those
+/// that another one implies.
+pub(crate) fn texts(ranked: &[Ranked], conditions: &[(Condition, bool)]) -> Vec<String> {
+    let implied = |&((feature, threshold), holds): &(Condition, bool)| {
+        conditions.iter().any(|&((same, other), alike)| {
+            let stricter = if holds { other < threshold } else { other > threshold };
+            (same, alike) == (feature, holds) && stricter
+        })
+    };
+    let needed = conditions.iter().filter(|condition| !implied(condition));
+    needed.map(|&(condition, holds)| text(ranked, condition, holds)).collect()
 }
 
 /// Writes `if … {` with all conditions; the cursor stands after the indentation and `before`.
@@ -44,4 +59,22 @@ pub(crate) fn write(
 
 pub(crate) fn pad(depth: usize) -> String {
     " ".repeat(4 * depth)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn conditions_that_others_imply_are_left_out() {
+        let ranked = [
+            Ranked { name: "layers", thresholds: vec![2, 5, 9] },
+            Ranked { name: "heads", thresholds: vec![2, 5, 9] },
+        ];
+        let above = |feature, threshold| ((feature, threshold), false);
+        let below = |feature, threshold| ((feature, threshold), true);
+        let all = [above(0, 2), below(0, 9), above(0, 5), above(1, 9), above(1, 2), below(0, 9)];
+        let left = ["x.layers <= 2", "x.layers > 1", "x.heads > 2", "x.layers <= 2"];
+        assert_eq!(texts(&ranked, &all), left);
+    }
 }

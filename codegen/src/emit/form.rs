@@ -3,21 +3,22 @@
 use enerinfer_artifacts::{ClockTables, IntPredictor, Target};
 
 use super::functions::Functions;
-use super::merged::{Merged, merge};
+use super::merged::{Merged, merge, merge_at};
 use super::program::{Op, Program, trees};
 use super::statements::Statements;
 
 /// How the trees are walked.
 pub(crate) enum Form {
     /// One walk for all operating points and all trees.
-    Merged(Merged),
-    /// The sum of this base and of every tree, at each operating point; at the highest for
-    /// `peak`.
+    Table(Merged),
+    /// One walk of all trees, where operating points do not matter, and for `peak`, at the highest.
+    Value(Merged),
+    /// Every tree by itself, at each operating point or at the highest, and this base: for trees
+    /// that cannot be merged.
     Trees(Program, i64),
 }
 
 impl Form {
-    /// One walk for all operating points, where they differ.
     pub(crate) fn of(predictor: &IntPredictor, clocks: &ClockTables) -> Self {
         let forest = &predictor.forest;
         let reads_clocks = forest
@@ -25,14 +26,17 @@ impl Form {
             .iter()
             .zip(&forest.features)
             .any(|(t, f)| f.is_clock() && !t.is_empty());
-        if predictor.target != Target::Peak
-            && reads_clocks
-            && let Some(merged) = merge(forest, clocks)
-        {
-            return Form::Merged(merged);
-        }
-        let (program, base) = trees(forest);
-        Form::Trees(program, base)
+        let merged = if predictor.target == Target::Peak || !reads_clocks {
+            merge_at(forest, clocks.clocks_khz(clocks.highest()))
+                .filter(Merged::reads_shape)
+                .map(Form::Value)
+        } else {
+            merge(forest, clocks).map(Form::Table)
+        };
+        merged.unwrap_or_else(|| {
+            let (program, base) = trees(forest);
+            Form::Trees(program, base)
+        })
     }
 
     /// All conditions: column and threshold.
@@ -46,9 +50,7 @@ impl Form {
                     Op::Leaf(_) => None,
                 })
                 .collect(),
-            Form::Merged(merged) => {
-                merged.places.iter().flat_map(|place| place.branches.keys().copied()).collect()
-            }
+            Form::Table(merged) | Form::Value(merged) => merged.conditions().collect(),
         }
     }
 
@@ -66,7 +68,7 @@ impl Form {
                 let roots = program.roots.iter().map(|&root| longest[root as usize]);
                 roots.fold(0, u64::saturating_add)
             }
-            Form::Merged(merged) => {
+            Form::Table(merged) | Form::Value(merged) => {
                 let mut most = vec![0u64; merged.places.len()];
                 for (at, place) in merged.places.iter().enumerate().rev() {
                     let branches = place
@@ -87,15 +89,15 @@ impl Form {
             Form::Trees(program, _) => {
                 1 + Functions::of(program).most_calls(program).into_iter().max().unwrap_or(0)
             }
-            Form::Merged(merged) => Statements::of(merged).most_calls(),
+            Form::Table(merged) | Form::Value(merged) => Statements::of(merged).most_calls(),
         })
     }
 
     /// Rectangles to which a walk adds.
     pub(crate) fn rects(&self) -> usize {
         match self {
-            Form::Trees(..) => 0,
-            Form::Merged(merged) => merged.rects.len(),
+            Form::Trees(..) | Form::Value(_) => 0,
+            Form::Table(merged) => merged.rects.len(),
         }
     }
 }

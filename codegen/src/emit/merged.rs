@@ -36,12 +36,25 @@ impl Place {
 /// A merged forest.
 #[derive(Debug)]
 pub(crate) struct Merged {
-    /// The first is where the walk starts.
     pub(crate) places: Vec<Place>,
+    /// The places where walks start: one for all operating points, or one each.
+    pub(crate) starts: Vec<u32>,
     /// The rectangles, those that are added to in most places first.
     pub(crate) rects: Vec<Rect>,
     /// What is added to rectangles without condition.
     pub(crate) start: Vec<(Rect, u32)>,
+}
+
+impl Merged {
+    /// All conditions, again and again.
+    pub(crate) fn conditions(&self) -> impl Iterator<Item = Condition> + '_ {
+        self.places.iter().flat_map(|place| place.branches.keys().copied())
+    }
+
+    /// Whether anything depends on the shape.
+    pub(crate) fn reads_shape(&self) -> bool {
+        self.conditions().next().is_some()
+    }
 }
 
 /// Most places per node of the forest: what trees share is repeated here.
@@ -50,7 +63,7 @@ const MAX_PLACES_PER_NODE: usize = 4;
 /// Merges the trees of a forest. `None` if it becomes too large, which takes trees that share
 /// subtrees with themselves, or if a sum may leave 32 bits.
 pub(crate) fn merge(forest: &Forest<i64>, clocks: &ClockTables) -> Option<Merged> {
-    let (mut places, rects) = unfold(forest, clocks)?;
+    let (mut places, mut rects) = unfold(forest, clocks)?;
     let mut bounds = vec![0i64; places.len()];
     let mut known: HashMap<Content, u32> = HashMap::new();
     // Which earlier seen place has the same content.
@@ -69,11 +82,7 @@ pub(crate) fn merge(forest: &Forest<i64>, clocks: &ClockTables) -> Option<Merged
             for (rect, value) in common {
                 *place.values.entry(rect).or_default() += value;
                 for side in [l, r] {
-                    let rest = places[side].values.entry(rect).or_default();
-                    *rest -= value;
-                    if *rest == 0 {
-                        places[side].values.remove(&rect);
-                    }
+                    subtract(&mut places[side].values, rect, value);
                 }
             }
             for side in [l, r] {
@@ -87,6 +96,7 @@ pub(crate) fn merge(forest: &Forest<i64>, clocks: &ClockTables) -> Option<Merged
         });
         place.always = always;
         place.values.retain(|_, value| *value != 0);
+        join_neighbours(&mut place.values, &mut rects);
         places[at] = place;
     }
     if bound(&places[0], &bounds) > i64::from(i32::MAX) {
@@ -95,10 +105,74 @@ pub(crate) fn merge(forest: &Forest<i64>, clocks: &ClockTables) -> Option<Merged
     // Totals are not negative, and fit 32 bits like the bound.
     let start = std::mem::take(&mut places[0].values)
         .into_iter()
-        .map(|(rect, value)| (rects[rect as usize], value as u32))
+        .map(|(rect, value)| (rects.list[rect as usize], value as u32))
         .collect();
-    let rects = renumber(&mut places, &rects);
-    Some(Merged { places, rects, start })
+    let rects = renumber(&mut places, &rects.list);
+    Some(Merged { places, starts: vec![0], rects, start })
+}
+
+/// Most rectangles of a place among which neighbours are looked for, two by two.
+const MAX_JOINED: usize = 200;
+
+/// What is added to both of two neighbours that make one rectangle together is added to that one
+/// instead: trees differ in how they part the grid, and meet in the larger rectangles.
+fn join_neighbours(values: &mut BTreeMap<u32, i64>, rects: &mut Rects) {
+    while let Some((a, b, union)) = neighbours(values, &rects.list) {
+        let shared = values[&a].min(values[&b]);
+        *values.entry(rects.number(union)).or_default() += shared;
+        for rect in [a, b] {
+            subtract(values, rect, shared);
+        }
+    }
+}
+
+fn neighbours(values: &BTreeMap<u32, i64>, rects: &[Rect]) -> Option<(u32, u32, Rect)> {
+    if values.len() > MAX_JOINED {
+        return None;
+    }
+    let numbers = values.keys().copied();
+    numbers.enumerate().find_map(|(i, a)| {
+        let mut others = values.keys().skip(i + 1);
+        others.find_map(|&b| {
+            let union = rects[a as usize].union(rects[b as usize])?;
+            Some((a, b, union))
+        })
+    })
+}
+
+fn subtract(values: &mut BTreeMap<u32, i64>, rect: u32, value: i64) {
+    let rest = values.entry(rect).or_default();
+    *rest -= value;
+    if *rest == 0 {
+        values.remove(&rect);
+    }
+}
+
+/// Rectangles by number.
+#[derive(Default)]
+struct Rects {
+    list: Vec<Rect>,
+    numbers: HashMap<Rect, u32>,
+}
+
+impl Rects {
+    fn number(&mut self, rect: Rect) -> u32 {
+        *self.numbers.entry(rect).or_insert_with(|| {
+            self.list.push(rect);
+            self.list.len() as u32 - 1
+        })
+    }
+}
+
+/// [`merge`] for one operating point, which makes one rectangle; what is added to it without
+/// condition stays at the first place.
+pub(crate) fn merge_at(forest: &Forest<i64>, (accel, mem): (u32, u32)) -> Option<Merged> {
+    let alone = ClockTables { accel_khz: vec![accel], mem_khz: vec![mem] };
+    let mut merged = merge(forest, &alone)?;
+    for (_, value) in std::mem::take(&mut merged.start) {
+        merged.places[0].values.insert(0, i64::from(value));
+    }
+    Some(merged)
 }
 
 /// Numbers rectangles anew, those that are added to in most places first: small offsets are
@@ -119,9 +193,8 @@ fn renumber(places: &mut [Place], rects: &[Rect]) -> Vec<Rect> {
 }
 
 /// Follows every tree from the first place on.
-fn unfold(forest: &Forest<i64>, clocks: &ClockTables) -> Option<(Vec<Place>, Vec<Rect>)> {
-    let mut numbers: HashMap<Rect, u32> = HashMap::new();
-    let mut rects = Vec::new();
+fn unfold(forest: &Forest<i64>, clocks: &ClockTables) -> Option<(Vec<Place>, Rects)> {
+    let mut rects = Rects::default();
     let most = MAX_PLACES_PER_NODE.saturating_mul(forest.nodes.len()).saturating_add(1);
     let mut places = vec![Place::default()];
     let mut steps = 0usize;
@@ -136,11 +209,7 @@ fn unfold(forest: &Forest<i64>, clocks: &ClockTables) -> Option<(Vec<Place>, Vec
             }
             match forest.nodes[node as usize] {
                 Node::Leaf(value) => {
-                    let number = *numbers.entry(rect).or_insert_with(|| {
-                        rects.push(rect);
-                        rects.len() as u32 - 1
-                    });
-                    *places[at as usize].values.entry(number).or_default() += value;
+                    *places[at as usize].values.entry(rects.number(rect)).or_default() += value;
                 }
                 Node::Split { feature, threshold, left, right } => {
                     match forest.features[usize::from(feature)] {

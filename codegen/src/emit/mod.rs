@@ -3,6 +3,7 @@
 //! Everything is written through [`std::io::Write`], so that the memory of the compiler does not
 //! grow with the source that it writes. Output is formatted as rustfmt would format it.
 
+mod additions;
 mod body;
 mod condition;
 pub(crate) mod form;
@@ -10,6 +11,7 @@ mod functions;
 mod literal;
 pub(crate) mod merged;
 pub(crate) mod model;
+pub(crate) mod points;
 pub(crate) mod predictor;
 mod program;
 mod rect;

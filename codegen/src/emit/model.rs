@@ -48,11 +48,12 @@ pub(crate) fn ranges(lowered: &Lowered) -> Vec<(Feature, Domain)> {
         .collect()
 }
 
-/// Writes the file.
+/// Writes the file; the targets `with_points` have code of their own for single operating points.
 pub(crate) fn write(
     out: &mut dyn Write,
     bundle: &Bundle,
     lowered: &Lowered,
+    with_points: &[Target],
     digest: &str,
 ) -> io::Result<()> {
     let has = |target| lowered.predictor(target).is_some();
@@ -60,10 +61,18 @@ pub(crate) fn write(
     writeln!(out)?;
     for target in sorted_targets(lowered) {
         writeln!(out, "mod {};", target.name())?;
+        if with_points.contains(&target) {
+            writeln!(out, "mod {}_at;", target.name())?;
+        }
     }
     let ranges = ranges(lowered);
     let coverage = if ranges.is_empty() { "Range" } else { "{Feature, Range}" };
     writeln!(out, "\nuse crate::coverage::{coverage};")?;
+    // Without code of their own, single operating points are taken from the table.
+    let from_table = |target| has(target) && !with_points.contains(&target);
+    if [Target::Scale, Target::Power, Target::AccelPower].into_iter().any(from_table) {
+        writeln!(out, "use crate::predictor::entry;")?;
+    }
     writeln!(out, "use crate::shape::Shape;")?;
     writeln!(out, "use crate::thermal_model::ThermalModel;\n")?;
     let ids = [
@@ -122,6 +131,18 @@ pub(crate) fn write(
             writeln!(out, "    {name}::{name}(shape, out);\n}}")?;
         } else {
             writeln!(out, "pub(crate) fn {name}(_: &Shape, _: &mut [u32; POINTS]) {{}}")?;
+        }
+        let doc = doc.replace("each operating point", "one operating point");
+        writeln!(out, "\n/// {doc}")?;
+        if !has(target) {
+            writeln!(out, "pub(crate) fn {name}_at(_: &Shape, _: u16) -> u32 {{\n    0\n}}")?;
+            continue;
+        }
+        writeln!(out, "pub(crate) fn {name}_at(shape: &Shape, point: u16) -> u32 {{")?;
+        if with_points.contains(&target) {
+            writeln!(out, "    {name}::{name}_at(shape, point)\n}}")?;
+        } else {
+            writeln!(out, "    entry(point, |out| {name}(shape, out))\n}}")?;
         }
     }
     Ok(())

@@ -4,11 +4,13 @@ use std::io::{self, Write};
 
 use enerinfer_artifacts::{Bundle, Feature, IntPredictor, Target};
 
+use super::additions::{self, Adds, NEAR_SUMS};
 use super::body::Body;
 use super::condition::Ranked;
 use super::form::Form;
 use super::functions::Functions;
 use super::merged::Merged;
+use super::points::Points;
 use super::program::{Op, Program};
 use super::rect::differences;
 use super::statements::Statements;
@@ -23,38 +25,49 @@ fn unsigned_type(max: usize) -> &'static str {
     }
 }
 
-/// Writes the file of `predictor`.
-pub(crate) fn write(
-    out: &mut dyn Write,
-    bundle: &Bundle,
-    predictor: &IntPredictor,
-) -> io::Result<()> {
-    let form = Form::of(predictor, &bundle.clocks);
-    let mut ranked: Vec<Ranked> = predictor
-        .forest
-        .features
-        .iter()
-        .map(|f| Ranked { name: f.name(), thresholds: Vec::new() })
-        .collect();
-    for (feature, threshold) in form.conditions() {
-        ranked[usize::from(feature)].thresholds.push(threshold);
-    }
-    for Ranked { thresholds, .. } in &mut ranked {
-        thresholds.sort_unstable();
-        thresholds.dedup();
-    }
-    File { bundle, predictor, form, ranked }.write(out)
-}
-
-struct File<'a> {
+/// The files of one predictor.
+pub(crate) struct File<'a> {
     bundle: &'a Bundle,
     predictor: &'a IntPredictor,
     form: Form,
     ranked: Vec<Ranked>,
+    points: Option<&'a Points>,
 }
 
-impl File<'_> {
-    fn write(&self, out: &mut dyn Write) -> io::Result<()> {
+impl<'a> File<'a> {
+    pub(crate) fn of(
+        bundle: &'a Bundle,
+        predictor: &'a IntPredictor,
+        points: Option<&'a Points>,
+    ) -> Self {
+        let form = Form::of(predictor, &bundle.clocks);
+        let mut ranked: Vec<Ranked> = predictor
+            .forest
+            .features
+            .iter()
+            .map(|f| Ranked { name: f.name(), thresholds: Vec::new() })
+            .collect();
+        let of_points = points.into_iter().flat_map(Points::conditions);
+        for (feature, threshold) in form.conditions().into_iter().chain(of_points) {
+            ranked[usize::from(feature)].thresholds.push(threshold);
+        }
+        for Ranked { thresholds, .. } in &mut ranked {
+            thresholds.sort_unstable();
+            thresholds.dedup();
+        }
+        File { bundle, predictor, form, ranked, points }
+    }
+
+    /// Writes the file of single operating points, if they have one.
+    pub(crate) fn write_points(&self, out: &mut dyn Write) -> io::Result<()> {
+        match self.points {
+            Some(points) => points.write(out, self.predictor.target, &self.ranked),
+            None => Ok(()),
+        }
+    }
+
+    /// Writes the file of the table of all operating points, or of the one value.
+    pub(crate) fn write(&self, out: &mut dyn Write) -> io::Result<()> {
         out.write_all(GENERATED.as_bytes())?;
         writeln!(out)?;
         self.imports(out)?;
@@ -73,7 +86,16 @@ impl File<'_> {
                 let leaf_type = leaf_type(program);
                 Body { program, functions: &functions, ranked: &self.ranked, leaf_type }.write(out)
             }
-            Form::Merged(merged) => self.merged(out, merged),
+            Form::Table(merged) => self.merged(out, merged),
+            Form::Value(merged) => {
+                let statements = Statements::of(merged);
+                writeln!(out, "\nfn sum(x: &Ranks) -> i32 {{")?;
+                for start in statements.starts() {
+                    writeln!(out, "    add_{start}(x)")?;
+                }
+                writeln!(out, "}}")?;
+                additions::write(out, &statements, &self.ranked, Adds::ToVariable)
+            }
         }
     }
 
@@ -81,14 +103,14 @@ impl File<'_> {
     fn is_constant(&self) -> bool {
         match &self.form {
             Form::Trees(program, _) => program.roots.is_empty(),
-            Form::Merged(_) => false,
+            Form::Table(_) | Form::Value(_) => false,
         }
     }
 
     fn base(&self) -> i64 {
         match &self.form {
             Form::Trees(_, base) => *base,
-            Form::Merged(_) => self.predictor.forest.base,
+            Form::Table(_) | Form::Value(_) => self.predictor.forest.base,
         }
     }
 
@@ -114,7 +136,7 @@ impl File<'_> {
     }
 
     fn imports(&self, out: &mut dyn Write) -> io::Result<()> {
-        let grid = matches!(self.form, Form::Merged(_));
+        let grid = matches!(self.form, Form::Table(_));
         if self.reads_shape() {
             writeln!(out, "use crate::coverage::Feature;")?;
         }
@@ -126,8 +148,14 @@ impl File<'_> {
         }
         match (self.predictor.normaliser.is_some(), grid) {
             (true, false) => writeln!(out, "use crate::predictor::{{denormalise, finish}};")?,
+            (true, true) if self.points.is_some() => {
+                writeln!(out, "use crate::predictor::{{denormalise, finish}};")?;
+            }
             (true, true) => writeln!(out, "use crate::predictor::denormalise;")?,
             (false, false) => writeln!(out, "use crate::predictor::finish;")?,
+            (false, true) if self.points.is_some() => {
+                writeln!(out, "use crate::predictor::finish;")?;
+            }
             (false, true) => {}
         }
         let mut calls: Vec<&str> = self.inputs().map(|(_, r)| rank_function(r)).collect();
@@ -148,13 +176,13 @@ impl File<'_> {
         }
     }
 
-    /// `finish(sum, …)` of a total of leaves.
-    fn finished(&self) -> String {
+    /// `finish(sum, …)` of a total of leaves that a call computes.
+    fn finished(&self, call: &str) -> String {
         let base = self.base();
         let sum = match (self.is_constant(), base < 0) {
             (true, _) => base.to_string(),
-            (false, true) => format!("i64::from(sum(&x)) - {}", base.unsigned_abs()),
-            (false, false) => format!("i64::from(sum(&x)) + {base}"),
+            (false, true) => format!("i64::from({call}) - {}", base.unsigned_abs()),
+            (false, false) => format!("i64::from({call}) + {base}"),
         };
         format!("finish({sum}, {}, {})", self.predictor.shift, self.max())
     }
@@ -171,37 +199,49 @@ impl File<'_> {
                 "pub(super) fn {name}({shape}: &Shape, out: &mut [u32; model::POINTS]) {{"
             )?;
         }
-        let x = if self.has_branches() {
-            let values: Vec<String> = self
-                .inputs()
-                .map(|(feature, _)| match feature.is_clock() {
-                    true => self.highest_khz(feature).to_string(),
-                    false => format!("shape.feature(Feature::{})", feature_variant(feature)),
-                })
-                .collect();
-            literal::items(out, 4, "let x = Ranks::new([", &values, "]);")?;
-            "x"
-        } else {
-            ""
-        };
-        let denormalised = |value: &str| {
-            self.predictor.normaliser.map(|n| {
-                let feature = feature_variant(n.feature);
-                let divisor = format!("shape.feature(Feature::{feature})");
-                format!("denormalise({value}, {}, {divisor})", n.reference)
-            })
-        };
+        let x = if self.has_branches() { "x" } else { "" };
+        self.look_up_ranks(out)?;
         if self.is_scalar() {
             let value = format!("value({x})");
-            writeln!(out, "    {}", denormalised(&value).unwrap_or(value))?;
+            writeln!(out, "    {}", self.denormalised(&value).unwrap_or(value))?;
         } else {
             let comma = if x.is_empty() { "" } else { ", " };
             writeln!(out, "    table({x}{comma}out);")?;
-            if let Some(value) = denormalised("*value") {
+            if let Some(value) = self.denormalised("*value") {
                 writeln!(out, "    for value in out {{\n        *value = {value};\n    }}")?;
             }
         }
-        writeln!(out, "}}")
+        writeln!(out, "}}")?;
+        if self.points.is_some() {
+            writeln!(out, "\npub(super) fn {name}_at(shape: &Shape, point: u16) -> u32 {{")?;
+            self.look_up_ranks(out)?;
+            let value = "value_at(&x, point)".to_owned();
+            writeln!(out, "    {}\n}}", self.denormalised(&value).unwrap_or(value))?;
+        }
+        Ok(())
+    }
+
+    fn look_up_ranks(&self, out: &mut dyn Write) -> io::Result<()> {
+        if !self.has_branches() {
+            return Ok(());
+        }
+        let values: Vec<String> = self
+            .inputs()
+            .map(|(feature, _)| match feature.is_clock() {
+                true => self.highest_khz(feature).to_string(),
+                false => format!("shape.feature(Feature::{})", feature_variant(feature)),
+            })
+            .collect();
+        literal::items(out, 4, "let x = Ranks::new([", &values, "]);")
+    }
+
+    /// A value without its normaliser, if it has one.
+    fn denormalised(&self, value: &str) -> Option<String> {
+        self.predictor.normaliser.map(|n| {
+            let feature = feature_variant(n.feature);
+            let divisor = format!("shape.feature(Feature::{feature})");
+            format!("denormalise({value}, {}, {divisor})", n.reference)
+        })
     }
 
     /// From ranks to device values, before the normaliser.
@@ -213,26 +253,46 @@ impl File<'_> {
             (true, true) => "mut x: Ranks",
         };
         if self.is_scalar() {
-            writeln!(out, "\nfn value({x}) -> u32 {{\n    {}\n}}", self.finished())?;
+            writeln!(out, "\nfn value({x}) -> u32 {{\n    {}\n}}", self.finished("sum(&x)"))?;
             return Ok(());
         }
         let x = if x.is_empty() { x.to_owned() } else { format!("{x}, ") };
         writeln!(out, "\nfn table({x}out: &mut [u32; model::POINTS]) {{")?;
         match &self.form {
-            Form::Merged(merged) => self.add_up(out, merged)?,
+            Form::Table(merged) => self.add_up(out, merged)?,
             Form::Trees(..) if per_point => self.point_loop(out)?,
-            Form::Trees(..) => writeln!(out, "    *out = [{}; model::POINTS];", self.finished())?,
+            Form::Value(_) | Form::Trees(..) => {
+                writeln!(out, "    *out = [{}; model::POINTS];", self.finished("sum(&x)"))?;
+            }
         }
-        writeln!(out, "}}")
+        writeln!(out, "}}")?;
+        if self.points.is_some() {
+            writeln!(out, "\nfn value_at(x: &Ranks, point: u16) -> u32 {{")?;
+            let call = format!("super::{}_at::sum(x, point)", self.predictor.target.name());
+            writeln!(out, "    {}\n}}", self.finished(&call))?;
+        }
+        Ok(())
     }
 
     /// Adds up what the merged trees add to the cells.
     fn add_up(&self, out: &mut dyn Write, merged: &Merged) -> io::Result<()> {
         writeln!(out, "    let mut cells = START;")?;
         if self.has_branches() {
-            writeln!(out, "    let mut sums = [0; {}];", merged.rects.len())?;
-            writeln!(out, "    add_{}(&x, &mut sums);", Statements::of(merged).start())?;
+            let (more, argument) = match merged.rects.len() {
+                0..=NEAR_SUMS => (false, ""),
+                _ => (true, ", &mut more"),
+            };
+            writeln!(out, "    let mut sums: Sums = grid::zeros();")?;
+            if more {
+                writeln!(out, "    let mut more: More = grid::zeros();")?;
+            }
+            for start in Statements::of(merged).starts() {
+                writeln!(out, "    add_{start}(&x, &mut sums{argument});")?;
+            }
             writeln!(out, "    grid::add(&mut cells, COLUMNS, &RECTS, &sums);")?;
+            if more {
+                writeln!(out, "    grid::add(&mut cells, COLUMNS, &MORE_RECTS, &more);")?;
+            }
         }
         let (base, shift, max) = (self.base(), self.predictor.shift, self.max());
         writeln!(out, "    grid::read(&mut cells, COLUMNS, {base}, {shift}, {max}, out);")
@@ -246,11 +306,20 @@ impl File<'_> {
         literal::array(out, 0, &format!("static START: [u32; {}] = ", cells.len()), &cells, ";")?;
         if self.has_branches() {
             let packed: Vec<u32> = rects.iter().map(|rect| rect.packed()).collect();
-            let head = format!("static RECTS: [u32; {}] = ", rects.len());
-            literal::array(out, 0, &head, &packed, ";")?;
-            // A number, since older compilers know no constants that refer to a static.
-            writeln!(out, "\ntype Sums = [i32; {}];", rects.len())?;
-            Statements::of(merged).write(out, &self.ranked)?;
+            let (near, far) = packed.split_at(packed.len().min(NEAR_SUMS));
+            let head =
+                |name: &str, rects: &[u32]| format!("static {name}: [u32; {}] = ", rects.len());
+            literal::array(out, 0, &head("RECTS", near), near, ";")?;
+            if !far.is_empty() {
+                literal::array(out, 0, &head("MORE_RECTS", far), far, ";")?;
+            }
+            // Numbers, since older compilers know no constants that refer to a static.
+            writeln!(out, "\ntype Sums = [grid::Sum; {}];", near.len())?;
+            if !far.is_empty() {
+                writeln!(out, "type More = [grid::Sum; {}];", far.len())?;
+            }
+            let adds = Adds::ToSums { more: !far.is_empty() };
+            additions::write(out, &Statements::of(merged), &self.ranked, adds)?;
         }
         Ok(())
     }
@@ -282,7 +351,7 @@ impl File<'_> {
             writeln!(out, "            {line}")?;
         }
         writeln!(out, "            if let Some(slot) = slots.next() {{")?;
-        writeln!(out, "                *slot = {};", self.finished())?;
+        writeln!(out, "                *slot = {};", self.finished("sum(&x)"))?;
         writeln!(out, "            }}\n        }}\n    }}")
     }
 
@@ -295,9 +364,12 @@ impl File<'_> {
             literal::array(out, 0, &head, &ranked.thresholds, ";")?;
         }
         let count = self.inputs().count();
-        writeln!(out, "\nstruct Ranks {{")?;
+        // Those of single operating points are in a file of their own.
+        let shown = if self.points.is_some() { "pub(super) " } else { "" };
+        writeln!(out, "\n{shown}struct Ranks {{")?;
         for (_, ranked) in self.inputs() {
-            writeln!(out, "    {}: {},", ranked.name, unsigned_type(ranked.thresholds.len()))?;
+            let ty = unsigned_type(ranked.thresholds.len());
+            writeln!(out, "    {shown}{}: {ty},", ranked.name)?;
         }
         writeln!(out, "}}\n\nimpl Ranks {{")?;
         writeln!(out, "    fn new(values: [u32; {count}]) -> Self {{")?;

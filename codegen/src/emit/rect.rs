@@ -36,6 +36,20 @@ impl Rect {
         }
     }
 
+    /// The rectangle that two neighbours make together, if they do.
+    pub(crate) fn union(self, other: Self) -> Option<Self> {
+        let joined = |a: (u8, u8), b: (u8, u8)| {
+            if a.1 == b.0 { Some((a.0, b.1)) } else { (b.1 == a.0).then_some((b.0, a.1)) }
+        };
+        if self.mem == other.mem {
+            joined(self.accel, other.accel).map(|accel| Rect { accel, ..self })
+        } else if self.accel == other.accel {
+            joined(self.mem, other.mem).map(|mem| Rect { mem, ..self })
+        } else {
+            None
+        }
+    }
+
     /// As the device reads it: one byte each, from the lowest, for the first accelerator level,
     /// the one after the last, the first memory level, the one after the last.
     pub(crate) fn packed(self) -> u32 {

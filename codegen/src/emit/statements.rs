@@ -1,15 +1,11 @@
-//! The functions of a merged forest: additions and nested `if`s.
+//! A merged forest as functions: additions and nested `if`s.
 
-use std::io::{self, Write};
-
-use super::body::Body;
-use super::condition::{self, Ranked};
 use super::functions::Functions;
 use super::merged::{Condition, Merged, Place};
 use super::program::{Op, Ops, Program};
 
 /// Most statements of one function. rustc's time per function grows faster than the function.
-const MAX_STATEMENTS: usize = 512;
+const MAX_STATEMENTS: usize = 128;
 /// Most nested branches of one function: keeps lines within rustfmt's width, and far away from
 /// the thousand levels that crash rustc's parser.
 const MAX_NESTING: usize = 14;
@@ -18,7 +14,7 @@ const MAX_INLINE: usize = 128;
 
 /// One statement.
 #[derive(Clone, Debug)]
-enum Statement {
+pub(super) enum Statement {
     /// Adds a value to a rectangle.
     Add(u32, i64),
     /// Adds the value of an operation to a rectangle.
@@ -40,12 +36,13 @@ struct Block {
 /// The functions of a merged forest.
 pub(crate) struct Statements {
     blocks: Vec<Block>,
-    /// Statements of each function; a function calls only functions with smaller numbers. The
-    /// last is where the walk starts.
-    functions: Vec<Vec<Statement>>,
+    /// Statements of each function; a function calls only functions with smaller numbers.
+    pub(super) functions: Vec<Vec<Statement>>,
+    /// Functions where the walks start.
+    starts: Vec<usize>,
     /// Operations that compute what is added to one rectangle.
-    values: Program,
-    value_functions: Functions,
+    pub(super) values: Program,
+    pub(super) value_functions: Functions,
 }
 
 impl Statements {
@@ -63,16 +60,20 @@ impl Statements {
                 build.blocks[at] = build.block(&merged.places[at]);
             }
         }
-        let start = std::mem::take(&mut build.blocks[0].statements);
-        build.functions.push(start);
+        let mut starts = Vec::with_capacity(merged.starts.len());
+        for &start in &merged.starts {
+            starts.push(build.functions.len());
+            let statements = std::mem::take(&mut build.blocks[start as usize].statements);
+            build.functions.push(statements);
+        }
         let Build { blocks, functions, values, .. } = build;
         let values = Program { ops: values.ops.pool, roots: values.large };
-        Statements { blocks, functions, value_functions: Functions::of(&values), values }
+        Statements { blocks, functions, starts, value_functions: Functions::of(&values), values }
     }
 
-    /// Number of the function where the walk starts.
-    pub(crate) fn start(&self) -> usize {
-        self.functions.len() - 1
+    /// Numbers of the functions where the walks start.
+    pub(crate) fn starts(&self) -> &[usize] {
+        &self.starts
     }
 
     /// How often a constant is added, and how many comparisons choose among values.
@@ -92,7 +93,7 @@ impl Statements {
             let below = self.calls(statements, &functions, &values);
             functions.push(1 + below);
         }
-        functions.last().copied().unwrap_or(0)
+        self.starts.iter().map(|&start| functions[start]).max().unwrap_or(0)
     }
 
     fn calls(&self, statements: &[Statement], functions: &[u32], values: &[u32]) -> u32 {
@@ -109,99 +110,13 @@ impl Statements {
         statements.iter().map(of).max().unwrap_or(0)
     }
 
-    /// Writes all functions.
-    pub(crate) fn write(&self, out: &mut dyn Write, ranked: &[Ranked]) -> io::Result<()> {
-        let (program, functions) = (&self.values, &self.value_functions);
-        let values = Body { program, functions, ranked, leaf_type: "i32" };
-        values.write(out)?;
-        for (number, statements) in self.functions.iter().enumerate() {
-            let asks = statements.iter().any(|s| !matches!(s, Statement::Add(..)));
-            let x = if asks { "x" } else { "_" };
-            writeln!(out, "\n#[inline(never)]\nfn add_{number}({x}: &Ranks, sums: &mut Sums) {{")?;
-            self.block(out, &values, statements, 1)?;
-            writeln!(out, "}}")?;
-        }
-        Ok(())
-    }
-
-    fn side(&self, side: u32) -> &[Statement] {
+    /// Statements of a side of a branch.
+    pub(super) fn side(&self, side: u32) -> &[Statement] {
         &self.blocks[side as usize].statements
     }
 
-    fn block(
-        &self,
-        out: &mut dyn Write,
-        values: &Body<'_>,
-        statements: &[Statement],
-        depth: usize,
-    ) -> io::Result<()> {
-        let pad = condition::pad(depth);
-        for statement in statements {
-            match *statement {
-                Statement::Add(rect, value) if value < 0 => {
-                    writeln!(out, "{pad}sums[{rect}] -= {};", value.unsigned_abs())?;
-                }
-                Statement::Add(rect, value) => writeln!(out, "{pad}sums[{rect}] += {value};")?,
-                Statement::AddValue(rect, op) => match self.value_functions.number(op) {
-                    Some(function) => writeln!(out, "{pad}sums[{rect}] += tree_{function}(x);")?,
-                    None => {
-                        let before = format!("sums[{rect}] += ");
-                        write!(out, "{pad}{before}")?;
-                        values.branch(out, op, depth, &before, ";")?;
-                    }
-                },
-                Statement::Call(function) => writeln!(out, "{pad}add_{function}(x, sums);")?,
-                Statement::If(condition, sides) => {
-                    write!(out, "{pad}")?;
-                    self.branch(out, values, condition, sides, depth, "")?;
-                }
-            }
-        }
-        Ok(())
-    }
-
-    /// Writes a branch; the cursor stands after the indentation and `before`.
-    fn branch(
-        &self,
-        out: &mut dyn Write,
-        values: &Body<'_>,
-        condition: Condition,
-        sides: [u32; 2],
-        depth: usize,
-        before: &str,
-    ) -> io::Result<()> {
-        // The side that does something comes first.
-        let holds = !self.side(sides[0]).is_empty();
-        let [mut then, otherwise] = if holds { sides } else { [sides[1], sides[0]] };
-        let mut conditions = vec![condition::text(values.ranked, condition, holds)];
-        if self.side(otherwise).is_empty() {
-            // Branches in a row without another side become one condition.
-            while let [Statement::If(condition, sides)] = *self.side(then)
-                && let Some(holds) = self.only_side(sides)
-            {
-                conditions.push(condition::text(values.ranked, condition, holds));
-                then = sides[usize::from(!holds)];
-            }
-        }
-        condition::write(out, &conditions, "&&", depth, before)?;
-        self.block(out, values, self.side(then), depth + 1)?;
-        match *self.side(otherwise) {
-            [] => {}
-            [Statement::If(condition, sides)] => {
-                let before = "} else ";
-                write!(out, "{}{before}", condition::pad(depth))?;
-                return self.branch(out, values, condition, sides, depth, before);
-            }
-            ref statements => {
-                writeln!(out, "{}}} else {{", condition::pad(depth))?;
-                self.block(out, values, statements, depth + 1)?;
-            }
-        }
-        writeln!(out, "{}}}", condition::pad(depth))
-    }
-
     /// Whether the first of two sides is the only one that does something, or the second.
-    fn only_side(&self, sides: [u32; 2]) -> Option<bool> {
+    pub(super) fn only_side(&self, sides: [u32; 2]) -> Option<bool> {
         match sides.map(|side| self.side(side).is_empty()) {
             [false, true] => Some(true),
             [true, false] => Some(false),
@@ -224,7 +139,9 @@ impl Build<'_> {
     /// that are part of a value.
     fn reached(&self) -> Vec<bool> {
         let mut reached = vec![false; self.merged.places.len()];
-        reached[0] = true;
+        for &start in &self.merged.starts {
+            reached[start as usize] = true;
+        }
         for (at, place) in self.merged.places.iter().enumerate() {
             if reached[at] {
                 let branches = place.branches.values().filter(|sides| self.rect(sides).is_none());

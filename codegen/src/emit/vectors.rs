@@ -27,17 +27,12 @@ pub(crate) fn expected(bundle: &Bundle, lowered: &Lowered, shape: &ShapeDims) ->
         clocks.points().map(|u| p.predict(shape, clocks.clocks_khz(u))).collect()
     };
     let or_zero = |target| lowered.predictor(target).map_or_else(|| vec![0; clocks.len()], at_all);
-    let peak = lowered
-        .predictor(Target::Peak)
-        .map_or(1, |p| p.predict(shape, clocks.clocks_khz(clocks.highest())));
-    Expected {
-        throughput: or_zero(Target::Scale)
-            .into_iter()
-            .map(|scale| throughput_utok_per_s(peak, scale))
-            .collect(),
-        power: or_zero(Target::Power),
-        accel_power: or_zero(Target::AccelPower),
-    }
+    let throughput = match (lowered.predictor(Target::Peak), lowered.predictor(Target::Scale)) {
+        (Some(peak), Some(scale)) => throughput_utok_per_s(peak, scale, clocks, shape),
+        // A bundle without either is invalid.
+        _ => vec![1; clocks.len()],
+    };
+    Expected { throughput, power: or_zero(Target::Power), accel_power: or_zero(Target::AccelPower) }
 }
 
 /// Held-out shapes, then shapes whose fields stand at, below and above thresholds.
@@ -98,6 +93,8 @@ fn with_feature(mut shape: ShapeDims, feature: Feature, value: u32) -> Option<Sh
         Feature::Ffn => &mut shape.ffn,
         Feature::Vocab => &mut shape.vocab,
         Feature::HeadDim => &mut shape.head_dim,
+        Feature::Experts => &mut shape.experts,
+        Feature::ActiveExperts => &mut shape.active_experts,
         Feature::TotalParamsK => {
             shape.total_params = u64::from(value) * 1000;
             return Some(shape);
@@ -150,7 +147,7 @@ const HEAD: &str = "
 //! models, at thresholds and at extremes. This crate must repeat them bit for bit.
 
 use enerinfer_runtime::model::POINTS;
-use enerinfer_runtime::{Predictor, Shape};
+use enerinfer_runtime::{PointPrediction, Predictor, Shape};
 
 fn check(
     shape: &Shape,
@@ -158,9 +155,20 @@ fn check(
     power_uw: [u32; POINTS],
     accel_power_uw: [u32; POINTS],
 ) {
-    let tables = Predictor::tables(shape).tables;
+    let prediction = Predictor::tables(shape);
+    let tables = prediction.tables;
     assert_eq!(tables.throughput.map(|r| r.0), throughput_utok_per_s);
     assert_eq!(tables.power.map(|p| p.0), power_uw);
     assert_eq!(tables.accel_power.map(|p| p.0), accel_power_uw);
+    for point in 0..POINTS {
+        let entry = PointPrediction {
+            throughput: tables.throughput[point],
+            power: tables.power[point],
+            accel_power: tables.accel_power[point],
+            coverage: prediction.coverage,
+        };
+        assert_eq!(Predictor::at_point(shape, point as u16), Some(entry));
+    }
+    assert_eq!(Predictor::at_point(shape, POINTS as u16), None);
 }
 ";

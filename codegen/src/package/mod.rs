@@ -15,6 +15,8 @@ use enerinfer_artifacts::{Bundle, ClockTables, Target};
 use serde::Serialize;
 
 use crate::emit;
+use crate::emit::points::Points;
+use crate::emit::predictor::File;
 use crate::passes::estimate_size::{estimate_bytes, tree_leaves};
 use crate::{CodegenError, Comparisons, Lowered, Optimise, Options, lower};
 use sink::{Folder, Memory, Sink};
@@ -190,12 +192,23 @@ fn emit_model(
     digest: &str,
     sink: &mut dyn Sink,
 ) -> Result<(), CodegenError> {
-    sink.file("src/model/mod.rs", &mut |out| emit::model::write(out, bundle, lowered, digest))?;
+    let mut with_points = Vec::new();
     for predictor in &lowered.predictors {
-        let path = format!("src/model/{}.rs", predictor.target.name());
-        sink.file(&path, &mut |out| emit::predictor::write(out, bundle, predictor))?;
+        let name = predictor.target.name();
+        let points = match lowered.optimise {
+            Optimise::Size => None,
+            Optimise::Speed => Points::of(predictor, &bundle.clocks),
+        };
+        let file = File::of(bundle, predictor, points.as_ref());
+        sink.file(&format!("src/model/{name}.rs"), &mut |out| file.write(out))?;
+        if points.is_some() {
+            sink.file(&format!("src/model/{name}_at.rs"), &mut |out| file.write_points(out))?;
+            with_points.push(predictor.target);
+        }
     }
-    Ok(())
+    sink.file("src/model/mod.rs", &mut |out| {
+        emit::model::write(out, bundle, lowered, &with_points, digest)
+    })
 }
 
 /// Whether the training data came from a simulated device.

@@ -17,19 +17,22 @@ pub(crate) fn generate_with_rows(bundle: &Bundle, options: &Options, krate: &Pat
         let name = predictor.target.name();
         let file = krate.join(format!("src/model/{name}.rs"));
         let source = fs::read_to_string(&file).unwrap();
-        if !source.contains("struct Ranks {") {
+        let Some((_, ranks)) = source.split_once("struct Ranks {\n") else {
             continue; // no shape decides: the crate's own vectors say all
-        }
-        let fields: Vec<&str> = source
+        };
+        let fields: Vec<&str> = ranks
             .lines()
-            .skip_while(|line| *line != "struct Ranks {")
-            .skip(1)
             .take_while(|line| *line != "}")
-            .map(|line| line.trim().split(':').next().unwrap())
+            .map(|line| line.trim().trim_start_matches("pub(super) ").split(':').next().unwrap())
             .collect();
         fs::write(file.with_extension("txt"), rows(bundle, predictor, &fields)).unwrap();
         let compute = if predictor.target == Target::Peak {
             "let out = [value(x)];"
+        } else if source.contains("fn value_at(") {
+            "let at = |point| value_at(&x, point as u16);
+            let one_by_one: [u32; model::POINTS] = core::array::from_fn(at);
+            let mut out = [0; model::POINTS]; table(x, &mut out);
+            assert_eq!(out, one_by_one, \"{}\", values);"
         } else {
             "let mut out = [0; model::POINTS]; table(x, &mut out);"
         };

@@ -35,6 +35,17 @@ pub extern "C" fn choose(dims: &[u32; 9], qoe: u32) -> u32 {
     }
 }
 
+/// One operating point, which may not exist.
+#[no_mangle]
+pub extern "C" fn one_point(dims: &[u32; 6], point: u16) -> u32 {
+    let [layers, hidden, heads, kv_heads, ffn, vocab] = *dims;
+    let shape = Shape::new(layers, hidden, heads, kv_heads, ffn, vocab);
+    match Predictor::at_point(&shape, point) {
+        Some(p) => p.throughput.0 ^ p.power.0 ^ p.accel_power.0,
+        None => u32::MAX,
+    }
+}
+
 /// Both controllers, driven by events that are anything at all.
 #[no_mangle]
 pub extern "C" fn control(dims: &[u32; 6], qoe: u32, events: &[[u64; 3]; 16]) -> u32 {

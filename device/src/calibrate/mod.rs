@@ -2,7 +2,7 @@
 //!
 //! Parameters are fitted by Nelder–Mead (argmin) in the logarithm of each parameter within its
 //! bounds, from a fixed set of seeded starts, so that anyone can run it again:
-//! `cargo run -p enerinfer-device --release --example calibrate -- orin`.
+//! `measure calibrate --platform orin`.
 //! What is fitted, and between which bounds, stands in `recipe`; the figures in
 //! [`crate::published`]. Nothing is fitted per model or per figure.
 

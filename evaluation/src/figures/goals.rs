@@ -86,13 +86,16 @@ pub(super) fn exhibit(judged: &[Judged]) -> Result<Exhibit, FigureError> {
             published.real_tau,
             of(&real, Scores::mean_tau_noiseless),
         );
-        let all = Scores::of(j.dense())?;
-        add(
-            "tau-b, all dense LLMs, noiseless",
-            true,
-            published.real_tau,
-            of(&all, Scores::mean_tau_noiseless),
-        );
+        // Trees do not extrapolate: below the synthetic sizes they repeat the edge of their range.
+        for (what, scores) in [
+            (
+                "tau-b, dense LLMs of the synthetic sizes, noiseless",
+                Scores::of(j.dense_in_range())?,
+            ),
+            ("tau-b, all dense LLMs, noiseless", Scores::of(j.dense())?),
+        ] {
+            add(what, true, published.real_tau, of(&scores, Scores::mean_tau_noiseless));
+        }
         let regret = qoe::regret(j);
         for (what, goal, ours) in [
             ("mean loss against the oracle, %", MEAN_LOSS_PERCENT, regret.mean_loss_percent),

@@ -1,6 +1,7 @@
 //! Predictors of a device judged on models that they have not seen.
 
 use enerinfer_datasets::LlmShape;
+use enerinfer_datasets::sampler::TOTAL_PARAMS;
 use enerinfer_device::SimulatedDevice;
 
 /// A device, and what its predictors say of unseen models.
@@ -16,6 +17,25 @@ pub struct Judged {
     pub skipped: u32,
     /// Held-out throughput MAPE of the monolithic design, %.
     pub monolithic_mape_percent: Option<f64>,
+    /// Other predictors of the device, which were trained on mixtures of experts too; only for the
+    /// topic of mixtures.
+    pub with_mixtures: Option<WithMixtures>,
+}
+
+/// Predictors that were trained on the dense synthetic models and on synthetic mixtures of experts,
+/// judged on models that they have not seen.
+#[derive(Clone, Debug)]
+pub struct WithMixtures {
+    /// Synthetic mixtures that fit the device, held-out ones included.
+    pub models: u32,
+    /// The held-out dense models of [`Judged::held_out`].
+    pub held_out: Vec<JudgedModel>,
+    /// Held-out mixtures.
+    pub held_out_mixtures: Vec<JudgedModel>,
+    /// Held-out mixtures as the predictors see them that were trained on dense models only.
+    pub held_out_mixtures_by_dense: Vec<JudgedModel>,
+    /// The LLMs of [`Judged::real`].
+    pub real: Vec<JudgedModel>,
 }
 
 /// A model as it is simulated and as it is predicted.
@@ -58,7 +78,7 @@ impl JudgedModel {
 
 impl Judged {
     /// Name of the platform.
-    pub(super) fn platform(&self) -> &str {
+    pub(crate) fn platform(&self) -> &str {
         &self.device.platform().name
     }
 
@@ -67,9 +87,14 @@ impl Judged {
         self.real.iter().filter(|m| !m.is_moe())
     }
 
+    /// Those of the sizes that synthetic models have.
+    pub(super) fn dense_in_range(&self) -> impl Iterator<Item = &JudgedModel> {
+        self.dense().filter(|m| TOTAL_PARAMS.contains(&m.shape.total_params()))
+    }
+
     /// Real LLMs that the paper tests on this platform (Figure 12, Table 2); on others, those of
     /// the paper's platforms.
-    pub(super) fn papers_llms(&self) -> Vec<&JudgedModel> {
+    pub(crate) fn papers_llms(&self) -> Vec<&JudgedModel> {
         let names: &[&str] = match self.platform() {
             "h_phone" | "m_phone" => &["LLaMA2-1.3B", "Qwen2-1.5B"],
             "laptop" => &["LLaMA2-1.3B", "Qwen2-1.5B", "Llama-3.2-3B"],

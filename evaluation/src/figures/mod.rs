@@ -34,7 +34,7 @@ use enerinfer_device::SimulatedDevice;
 
 use crate::closed_loop::exhibits as closed_loop;
 
-pub use judged::{Judged, JudgedModel, Tables};
+pub use judged::{Judged, JudgedModel, Tables, WithMixtures};
 
 /// Why a figure could not be computed.
 #[derive(Debug, thiserror::Error)]
@@ -80,6 +80,8 @@ pub enum Topic {
     Moe,
     /// Figure 13: speed and efficiency over QoE targets.
     Fig13,
+    /// Figure 13 in the closed loop.
+    Fig13Loop,
     /// Figure 14: thermal stress, in the closed loop.
     Fig14,
     /// The best that any policy could do in Figure 14's scenario.
@@ -102,7 +104,7 @@ pub enum Topic {
 
 impl Topic {
     /// All topics in the order of a report.
-    pub const ALL: [Topic; 22] = [
+    pub const ALL: [Topic; 23] = [
         Topic::Goals,
         Topic::Devices,
         Topic::Fig2,
@@ -116,6 +118,7 @@ impl Topic {
         Topic::Fig12,
         Topic::Moe,
         Topic::Fig13,
+        Topic::Fig13Loop,
         Topic::Fig14,
         Topic::Optimum,
         Topic::Robustness,
@@ -143,6 +146,7 @@ impl Topic {
             Topic::Fig12 => "fig12",
             Topic::Moe => "moe",
             Topic::Fig13 => "fig13",
+            Topic::Fig13Loop => "fig13_loop",
             Topic::Fig14 => "fig14",
             Topic::Optimum => "optimum",
             Topic::Robustness => "robustness",
@@ -169,6 +173,7 @@ impl Topic {
                 | Topic::Fig12
                 | Topic::Moe
                 | Topic::Fig13
+                | Topic::Fig13Loop
                 | Topic::Table2
                 | Topic::Table2Loop
         )
@@ -209,6 +214,7 @@ pub fn exhibit(topic: Topic, inputs: &Inputs<'_>) -> Result<Exhibit, FigureError
         Topic::Fig12 => real_llms::exhibit(inputs.judged),
         Topic::Moe => moe::exhibit(inputs.judged),
         Topic::Fig13 => qoe::exhibit(inputs.judged),
+        Topic::Fig13Loop => Ok(closed_loop::fig13(inputs.judged)?),
         Topic::Table1 => Ok(corun::exhibit(inputs.devices)),
         Topic::Table2 => policies::exhibit(inputs.devices, inputs.judged),
         Topic::Fig14 => Ok(closed_loop::fig14()?),
@@ -247,7 +253,7 @@ fn range(values: impl Iterator<Item = f64>) -> Option<(f64, f64)> {
 }
 
 /// Mean; `None` without values.
-fn mean(values: impl IntoIterator<Item = f64>) -> Option<f64> {
+pub(crate) fn mean(values: impl IntoIterator<Item = f64>) -> Option<f64> {
     let (sum, n) = values.into_iter().fold((0.0, 0u32), |(sum, n), v| (sum + v, n + 1));
     (n > 0).then(|| sum / f64::from(n))
 }

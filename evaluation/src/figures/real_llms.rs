@@ -2,8 +2,6 @@
 
 use enerinfer_artifacts::exhibit::{Axis, Column, DataTable, Drawing, Exhibit, Provenance, Series};
 
-use enerinfer_datasets::sampler::TOTAL_PARAMS;
-
 use super::scores::Scores;
 use super::{FigureError, Judged, JudgedModel, charts, device_name, headline};
 
@@ -31,8 +29,7 @@ pub(super) fn exhibit(judged: &[Judged]) -> Result<Exhibit, FigureError> {
         }
         dense.sort_by(|a, b| b.scores.throughput_percent.total_cmp(&a.scores.throughput_percent));
         worst.extend(dense.into_iter().take(WORST));
-        let in_range = j.dense().filter(|m| TOTAL_PARAMS.contains(&m.shape.total_params()));
-        let in_range: Vec<&JudgedModel> = in_range.collect();
+        let in_range: Vec<&JudgedModel> = j.dense_in_range().collect();
         summary.push(Line {
             set: "the paper's LLMs",
             models: j.papers_llms().len(),

@@ -19,6 +19,8 @@ struct State {
     caps: BTreeMap<PathBuf, u64>,
     /// Reads that never return.
     hangs: Vec<PathBuf>,
+    /// Writes that still have an effect; without end if `None`.
+    writes_left: Option<usize>,
     trace: Vec<(PathBuf, String)>,
 }
 
@@ -88,6 +90,12 @@ impl Fake {
         let mut state = self.state.lock().unwrap();
         state.read_errno.clear();
         state.write_errno.clear();
+        state.writes_left = None;
+    }
+
+    /// After so many writes more, none has an effect: whoever writes might as well be dead.
+    pub fn die_after(&self, writes: usize) {
+        self.state.lock().unwrap().writes_left = Some(writes);
     }
 
     pub fn ignore_writes(&self, path: &str) {
@@ -220,6 +228,11 @@ impl Files for Fake {
 
     fn write(&self, path: &Path, text: &str) -> io::Result<()> {
         let mut state = self.state.lock().unwrap();
+        match &mut state.writes_left {
+            Some(0) => return Err(io::Error::from_raw_os_error(libc::EIO)),
+            Some(left) => *left -= 1,
+            None => {}
+        }
         state.trace.push((path.to_owned(), text.to_owned()));
         if let Some(errno) = state.write_errno.get(path) {
             return Err(io::Error::from_raw_os_error(*errno));

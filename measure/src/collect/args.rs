@@ -7,10 +7,12 @@ use std::time::Duration;
 use clap::ValueEnum;
 use enerinfer_datasets::WeightFormat;
 
+use crate::values;
+
 #[derive(clap::Args)]
 #[command(after_help = "Examples:
   measure collect --platform board --models models/ --engine-command \
-'llama-bench -m {model} -t {threads} -p {prompt} -n {tokens} -o json' --pattern llama-bench \
+'llama-bench -m {model} -t {threads} -p {prompt} -n {tokens} -r 1 -o json' --pattern llama-bench \
 --threads 4 --out board.csv
   measure collect --platform host_cpu --engine llama-cpp --synthesize 120 --params 30M..1B \
 --format q4_0 --threads 1,2 --out host_cpu.csv --time-budget 5m
@@ -74,7 +76,7 @@ pub(super) struct EngineArgs {
     #[arg(long, value_name = "NAME", default_value = "command", requires = "engine_command")]
     pub(super) engine_name: String,
     /// Longest time of a run
-    #[arg(long, value_name = "TIME", default_value = "10m", value_parser = duration)]
+    #[arg(long, value_name = "TIME", default_value = "10m", value_parser = values::duration)]
     pub(super) timeout: Duration,
 }
 
@@ -98,7 +100,7 @@ pub(super) struct ModelArgs {
     #[arg(long, value_name = "RANGE", requires = "synthesize", value_parser = params)]
     pub(super) params: Option<RangeInclusive<u64>>,
     /// Their weight formats
-    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "q4_0", value_parser = format)]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', default_value = "q4_0", value_parser = values::format)]
     pub(super) format: Vec<WeightFormat>,
     /// Give them a vocabulary, so that tokenisation is timed too
     #[arg(long, requires = "synthesize")]
@@ -130,13 +132,13 @@ pub(super) struct ClockArgs {
     #[arg(long, value_name = "POLICY")]
     pub(super) cpu_policy: Option<String>,
     /// Accelerator clocks, MHz; all of the device's if absent
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = mhz)]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = values::mhz_as_khz)]
     pub(super) accel_mhz: Vec<u32>,
     /// Memory clocks, MHz; all of the device's if absent
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = mhz)]
+    #[arg(long, value_name = "LIST", value_delimiter = ',', value_parser = values::mhz_as_khz)]
     pub(super) mem_mhz: Vec<u32>,
     /// Time that clocks take to settle
-    #[arg(long, value_name = "TIME", default_value = "500ms", value_parser = duration)]
+    #[arg(long, value_name = "TIME", default_value = "500ms", value_parser = values::duration)]
     pub(super) settle: Duration,
 }
 
@@ -158,20 +160,20 @@ pub(super) struct RunArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1000))]
     pub(super) max_repetitions: Option<u32>,
     /// Half-width of the 95 % confidence interval that is narrow enough, % of the mean
-    #[arg(long, value_name = "PERCENT", default_value_t = 3.0)]
+    #[arg(long, value_name = "PERCENT", default_value_t = 3.0, allow_negative_numbers = true, value_parser = values::percent)]
     pub(super) ci_percent: f64,
     /// Discard runs whose decode phase got less CPU time than this share of threads × wall time;
     /// 0 keeps them. For engines in this program
-    #[arg(long, value_name = "SHARE", default_value_t = 0.9)]
+    #[arg(long, value_name = "SHARE", default_value_t = 0.9, allow_negative_numbers = true, value_parser = values::share)]
     pub(super) min_cpu_share: f64,
     /// Discard runs that begin at a higher load average
-    #[arg(long, value_name = "LOAD")]
+    #[arg(long, value_name = "LOAD", allow_negative_numbers = true, value_parser = values::number(0.0..=1e6))]
     pub(super) max_load: Option<f64>,
     /// Discard runs that get hotter
-    #[arg(long, value_name = "CELSIUS")]
+    #[arg(long, value_name = "CELSIUS", allow_negative_numbers = true, value_parser = values::celsius)]
     pub(super) max_temp_c: Option<f64>,
     /// Begin no run later than this; the same command then goes on another time
-    #[arg(long, value_name = "TIME", value_parser = duration)]
+    #[arg(long, value_name = "TIME", value_parser = values::duration)]
     pub(super) time_budget: Option<Duration>,
     /// Seed of the order
     #[arg(long, value_name = "N", default_value_t = 1)]
@@ -202,29 +204,8 @@ pub(super) struct PowerArgs {
     #[arg(long, value_name = "NAME", default_value = "accel+mem")]
     pub(super) power_domain: String,
     /// Time between samples
-    #[arg(long, value_name = "TIME", default_value = "100ms", value_parser = duration)]
+    #[arg(long, value_name = "TIME", default_value = "100ms", value_parser = values::duration)]
     pub(super) sample_every: Duration,
-}
-
-fn duration(text: &str) -> Result<Duration, String> {
-    let parsed: jiff::SignedDuration =
-        text.parse().map_err(|e| format!("{e}; a time such as 270s, 5m or 500ms is needed"))?;
-    Duration::try_from(parsed).map_err(|_| "must not be negative".to_owned())
-}
-
-fn format(text: &str) -> Result<WeightFormat, String> {
-    WeightFormat::parse(text).ok_or_else(|| {
-        let known: Vec<&str> = WeightFormat::ALL.iter().map(|f| f.name()).collect();
-        format!("known are {}", known.join(", "))
-    })
-}
-
-/// MHz as whole kHz.
-fn mhz(text: &str) -> Result<u32, String> {
-    match text.parse::<f64>() {
-        Ok(v) if v > 0.0 && v <= 20_000.0 => Ok((v * 1e3).round() as u32),
-        _ => Err("a clock in MHz is needed".to_owned()),
-    }
 }
 
 fn prompt(text: &str) -> Result<u32, String> {
@@ -241,25 +222,9 @@ fn prompt(text: &str) -> Result<u32, String> {
     }
 }
 
-/// A number of parameters such as 30M, 1.5B or 30e6.
-pub(crate) fn param_count(text: &str) -> Result<u64, String> {
-    let (digits, unit) = match text.trim().to_ascii_uppercase() {
-        t if t.ends_with('B') => (t[..t.len() - 1].to_owned(), 1e9),
-        t if t.ends_with('M') => (t[..t.len() - 1].to_owned(), 1e6),
-        t => (t, 1.0),
-    };
-    let value = digits.parse::<f64>().map_or(f64::NAN, |n| n * unit);
-    // 0.07 B is a whole number, but for the rounding of the product. Above 2^53 a total is no whole
-    // f64, and no model is as large.
-    if (value - value.round()).abs() < 1e-3 && (1.0..=9e15).contains(&value) {
-        return Ok(value.round() as u64);
-    }
-    Err("a whole number of parameters such as 30M, 1.5B or 30e6 is needed".to_owned())
-}
-
 fn params(text: &str) -> Result<RangeInclusive<u64>, String> {
     let known = 1_000_000..=1_000_000_000_000;
-    let one = |text: &str| param_count(text).ok().filter(|n| known.contains(n));
+    let one = |text: &str| values::param_count(text).ok().filter(|n| known.contains(n));
     let (low, high) = text.split_once("..").unwrap_or((text, text));
     match (one(low), one(high)) {
         (Some(low), Some(high)) if low <= high => Ok(low..=high),
@@ -272,21 +237,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_with_units_are_read() {
+    fn ranges_and_lengths_are_read() {
         assert_eq!(params("30M..1B"), Ok(30_000_000..=1_000_000_000));
-        for (text, count) in [("30M", 30_000_000), ("0.07b", 70_000_000), ("30e6", 30_000_000)] {
-            assert_eq!(param_count(text), Ok(count));
-        }
-        for bad in ["", "M", "1.5", "0", "-3M", "nan", "infB", "1e300"] {
-            assert!(param_count(bad).is_err(), "{bad}");
-        }
-        assert_eq!(duration("270s"), Ok(Duration::from_secs(270)));
-        assert_eq!(duration("500ms"), Ok(Duration::from_millis(500)));
-        assert_eq!(mhz("665.6"), Ok(665_600));
         assert_eq!(prompt("ifeval"), Ok(50));
         for bad in ["1B..30M", "x..y", "", "30..40"] {
             assert!(params(bad).is_err(), "{bad}");
         }
-        assert!(duration("-5s").is_err() && mhz("0").is_err() && prompt("long").is_err());
+        assert!(prompt("long").is_err());
     }
 }

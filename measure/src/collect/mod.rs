@@ -18,7 +18,7 @@ use enerinfer_datasets::synthesize::{GgufOptions, Vocabulary};
 use enerinfer_datasets::{WeightFormat, sampler, size_sampler};
 use enerinfer_linux::files::{Files as SystemFiles, System};
 
-pub(crate) use args::{Args, param_count};
+pub(crate) use args::Args;
 use args::{EngineArgs, EngineKind, ModelArgs, RunArgs};
 use device::Device;
 use meter::Meter;
@@ -27,6 +27,7 @@ use show::Show;
 use crate::distinct::Files;
 use crate::failure::Failure;
 use crate::output::{self, say};
+use crate::values;
 
 pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     let files: Arc<dyn SystemFiles> = Arc::new(System::below(&args.root));
@@ -208,7 +209,7 @@ fn models(args: &ModelArgs) -> Result<Vec<Candidate>, Failure> {
         let shapes = shapes.map_err(|e| Failure::input(e.to_string()))?;
         let vocabulary = if args.vocabulary { Vocabulary::Dummy } else { Vocabulary::Absent };
         let options = GgufOptions { vocabulary, ..GgufOptions::default() };
-        for &format in &args.format {
+        for format in values::each_once(&args.format) {
             for model in &shapes {
                 match Candidate::synthetic(model.clone(), format, options) {
                     Ok(candidate) => out.push(candidate),

@@ -20,8 +20,6 @@ pub(crate) mod search;
 mod size;
 mod thermal;
 
-use std::collections::BTreeMap;
-
 use enerinfer_artifacts::OperatingPoint;
 use enerinfer_artifacts::record::Record;
 
@@ -49,13 +47,14 @@ pub(crate) fn document(record: &Record) -> Document {
         closed_loop::section(record),
         Some(provenance::section(record)),
     ];
+    let sections: Vec<Section> = sections.into_iter().flatten().collect();
     Document {
         title: format!(
             "EnerInfer predictors for {} · {} · {}",
             id.name, id.engine, id.weight_format
         ),
         label: label(record),
-        labels: BTreeMap::new(),
+        labels: thermal::labels(record, &sections),
         simulated: is_simulated(record),
         notice: if is_simulated(record) {
             "Every value called measured below comes from a simulated device. Nothing here was \
@@ -63,9 +62,9 @@ pub(crate) fn document(record: &Record) -> Document {
                 .to_owned()
         } else {
             "Values were measured on the device.".to_owned()
-        },
+        } + &thermal::exception(record),
         tiles: accuracy::tiles(record),
-        sections: sections.into_iter().flatten().collect(),
+        sections,
     }
 }
 

@@ -1,5 +1,7 @@
 //! Accuracy of the thermal model (EnerInfer Figure 11).
 
+use std::collections::BTreeMap;
+
 use enerinfer_artifacts::record::{Record, ThermalAccuracy, ThermalPoint};
 
 use crate::document::{Cell, Figure, Part, Section, Table, heads};
@@ -9,6 +11,40 @@ use crate::text::number;
 
 /// Margin that Figure 11 draws, °C.
 const MARGIN_CELSIUS: f64 = 0.5;
+
+/// The section's anchor.
+const ID: &str = "thermal";
+
+/// Where temperatures come from, if it is not where the clock table comes from: a user's own traces
+/// beside a simulated table are no less recorded, and the other way round.
+fn own_source(record: &Record) -> Option<String> {
+    let source = &record.details.thermal.as_ref()?.source;
+    if source.starts_with("simulated") {
+        return (!super::is_simulated(record)).then(|| "SIMULATED".to_owned());
+    }
+    source.strip_prefix("file:").map(|file| format!("from {file}"))
+}
+
+/// Labels of the section's tables and pictures, where they differ from the report's.
+pub(super) fn labels(record: &Record, sections: &[Section]) -> BTreeMap<String, String> {
+    let Some(label) = own_source(record) else { return BTreeMap::new() };
+    let mut labels = BTreeMap::new();
+    for part in sections.iter().filter(|s| s.id == ID).flat_map(|s| &s.parts) {
+        let ids: Vec<&String> = match part {
+            Part::Table(table) => vec![&table.id],
+            Part::Figures(figures) => figures.iter().flat_map(|f| [&f.id, &f.table.id]).collect(),
+            Part::List(_) => Vec::new(),
+        };
+        labels.extend(ids.into_iter().map(|id| (id.clone(), label.clone())));
+    }
+    labels
+}
+
+/// What the report's notice has to add for them.
+pub(super) fn exception(record: &Record) -> String {
+    let of = |label: String| format!(" Temperatures have another source: {label}.");
+    own_source(record).map(of).unwrap_or_default()
+}
 
 /// Summary, predicted against true temperatures, error over time ahead.
 pub(super) fn section(record: &Record) -> Option<Section> {
@@ -29,7 +65,7 @@ pub(super) fn section(record: &Record) -> Option<Section> {
             thermal.source, thermal.held_out
         ));
     }
-    Some(Section { id: "thermal".into(), title: "Thermal model".into(), lead, parts })
+    Some(Section { id: ID.into(), title: "Thermal model".into(), lead, parts })
 }
 
 fn summary(thermal: &ThermalAccuracy) -> Table {

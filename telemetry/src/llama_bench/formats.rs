@@ -6,6 +6,7 @@
 use serde_json::{Map, Value};
 
 use super::BenchRow;
+use crate::info::refuse_doubled;
 use crate::{Error, Tally};
 
 /// An output format of llama-bench.
@@ -50,7 +51,7 @@ impl BenchFormat {
 /// Reads every row of a result file, whatever its format.
 ///
 /// # Errors
-/// When no format is recognised. Rows that cannot be used are in the tally.
+/// When no format is recognised, or a header names a column twice. Rows that cannot be used are in the tally.
 pub fn read_bench(bytes: &[u8]) -> Result<(Vec<BenchRow>, Tally), Error> {
     let text = String::from_utf8_lossy(bytes);
     let text = text.trim_start_matches('\u{feff}');
@@ -64,8 +65,8 @@ pub fn read_bench(bytes: &[u8]) -> Result<(Vec<BenchRow>, Tally), Error> {
     match format {
         BenchFormat::Json => json(text, &mut out),
         BenchFormat::JsonLines => json_lines(text, &mut out),
-        BenchFormat::Csv => csv_rows(text, &mut out),
-        BenchFormat::Markdown => markdown(text, &mut out),
+        BenchFormat::Csv => csv_rows(text, &mut out)?,
+        BenchFormat::Markdown => markdown(text, &mut out)?,
         BenchFormat::Sql => sql(text, &mut out),
     }
     Ok((out.rows, out.tally))
@@ -161,7 +162,7 @@ fn json_lines(text: &str, out: &mut Rows) {
     }
 }
 
-fn csv_rows(text: &str, out: &mut Rows) {
+fn csv_rows(text: &str, out: &mut Rows) -> Result<(), Error> {
     let mut at = 0;
     for line in text.split_inclusive('\n') {
         if line.contains("n_prompt") {
@@ -172,7 +173,8 @@ fn csv_rows(text: &str, out: &mut Rows) {
     }
     let base = line_of(text, at) - 1;
     let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(&text.as_bytes()[at..]);
-    let Ok(header) = reader.headers().cloned() else { return };
+    let Ok(header) = reader.headers().cloned() else { return Ok(()) };
+    refuse_doubled(header.iter())?;
     for record in reader.records() {
         let Ok(record) = record else { continue };
         let number = base + record.position().map_or(0, csv::Position::line);
@@ -188,9 +190,10 @@ fn csv_rows(text: &str, out: &mut Rows) {
             .collect();
         out.take(number, &cells, &shown);
     }
+    Ok(())
 }
 
-fn markdown(text: &str, out: &mut Rows) {
+fn markdown(text: &str, out: &mut Rows) -> Result<(), Error> {
     let mut header: Vec<String> = Vec::new();
     for (i, line) in text.lines().enumerate() {
         let number = i as u64 + 1;
@@ -201,6 +204,7 @@ fn markdown(text: &str, out: &mut Rows) {
         let fields: Vec<&str> =
             inner.trim_end().trim_end_matches('|').split('|').map(str::trim).collect();
         if fields.contains(&"t/s") {
+            refuse_doubled(fields.iter().copied())?;
             header = fields.iter().map(|f| (*f).to_owned()).collect();
             continue;
         }
@@ -217,6 +221,7 @@ fn markdown(text: &str, out: &mut Rows) {
         }
         out.take(number, &cells, line);
     }
+    Ok(())
 }
 
 fn markdown_cell(header: &str, value: &str, cells: &mut Map<String, Value>) {

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::Run;
+use crate::info::refuse_doubled;
 use crate::llama_bench::{BenchFlag, BenchRow, Phase};
 use crate::{Error, PhaseRecord, PromptPhase, Tally, TextTable};
 
@@ -141,7 +142,8 @@ const SAMPLES: [&str; 6] = ["samples", "n", "n_samples", "n_busy", "sample_count
 /// Reads runs from a delimited table or from JSON lines (ollama's API).
 ///
 /// # Errors
-/// Neither form is recognised, or there is no column of throughput, tokens or durations.
+/// Neither form is recognised, there is no column of throughput, tokens or durations, or one stands
+/// twice.
 pub fn read_runs(bytes: &[u8]) -> Result<(Vec<Run>, Tally), Error> {
     let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
     match bytes.trim_ascii_start().first() {
@@ -212,7 +214,7 @@ fn table(bytes: &[u8]) -> Result<(Vec<Run>, Tally), Error> {
 /// Runs of a table that was read from another form, e.g. Parquet.
 ///
 /// # Errors
-/// No column is known.
+/// No column is known, or one stands twice.
 pub fn runs_of_table(table: &TextTable) -> Result<(Vec<Run>, Tally), Error> {
     let header: Vec<String> = table.header.iter().map(|h| h.to_ascii_lowercase()).collect();
     let mut tally = Tally::default();
@@ -233,12 +235,29 @@ fn check_header(header: &[String], tally: &mut Tally) -> Result<(), Error> {
             header.join(", ")
         )));
     }
-    for h in header {
-        if field(h).is_none() && !SAMPLES.contains(&h.as_str()) && !is_model(h) {
-            tally.warn(format!("column `{h}` is not used"));
+    refuse_doubled(header.iter().map(String::as_str).filter(|h| quantity(h).is_some()))?;
+    for (i, h) in header.iter().enumerate() {
+        match quantity(h) {
+            None => tally.warn(format!("column `{h}` is not used")),
+            told => {
+                if let Some(other) = header[..i].iter().rfind(|o| quantity(o) == told) {
+                    tally.warn(format!("columns `{other}` and `{h}` tell the same: `{h}` counts"));
+                }
+            }
         }
     }
     Ok(())
+}
+
+/// What a column tells, as a number that is equal for all its names.
+fn quantity(name: &str) -> Option<usize> {
+    if is_model(name) {
+        return Some(FIELDS.len());
+    }
+    if SAMPLES.contains(&name) {
+        return Some(FIELDS.len() + 1);
+    }
+    FIELDS.iter().position(|(names, _)| names.iter().any(|(n, _)| *n == name))
 }
 
 fn run_of<'a>(line: u64, cells: impl Iterator<Item = (&'a str, &'a str)>) -> Run {

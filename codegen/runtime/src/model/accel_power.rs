@@ -19,7 +19,7 @@ pub(super) fn accel_power(shape: &Shape, out: &mut [u32; model::POINTS]) {
 
 fn table(x: Ranks, out: &mut [u32; model::POINTS]) {
     let mut cells = START;
-    let mut sums = [0; 6];
+    let mut sums: Sums = grid::zeros();
     add_0(&x, &mut sums);
     grid::add(&mut cells, COLUMNS, &RECTS, &sums);
     grid::read(&mut cells, COLUMNS, 251, -11, u32::MAX, out);
@@ -53,22 +53,22 @@ impl Ranks {
 
 const COLUMNS: usize = model::ACCEL_KHZ.len() + 1;
 static START: [u32; 12] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
-static RECTS: [u32; 6] = [33555200, 16777984, 33554944, 33555202, 33620736, 33555201];
+static RECTS: [u32; 6] = [33555200, 33555202, 16777984, 33620736, 33554944, 33555201];
 
-type Sums = [i32; 6];
+type Sums = [grid::Sum; 6];
 
 #[inline(never)]
 fn add_0(x: &Ranks, sums: &mut Sums) {
     if x.ffn <= 1 {
         if x.hidden == 0 {
-            sums[1] += 7;
-            sums[4] += 59;
+            sums[0] += 7;
+            sums[3] += 52;
         } else if x.vocab > 1 {
             sums[0] += 106;
         }
     } else {
-        sums[0] += 5;
-        sums[0] += if x.ffn <= 3 {
+        let mut sum = 5;
+        sum += if x.ffn <= 3 {
             if x.hidden <= 1 {
                 30
             } else {
@@ -79,31 +79,35 @@ fn add_0(x: &Ranks, sums: &mut Sums) {
         } else {
             104
         };
+        sums[0] += sum;
     }
     if x.vocab == 0 {
-        sums[2] += 2;
-        sums[3] += 21;
+        sums[0] += 2;
+        let mut sum = 19;
         if x.layers <= 2 {
-            sums[3] += 38;
+            sum += 38;
         }
+        sums[1] += sum;
         if x.ffn > 2 {
-            sums[2] += 58;
+            sums[4] += 58;
         }
     } else {
-        sums[1] += 16;
+        let mut sum = 16;
         if x.kv_heads <= 1 {
-            sums[1] += 25;
+            sum += 25;
         }
+        sums[2] += sum;
         if x.ffn != 0 {
-            sums[4] += 23;
+            sums[3] += 23;
         }
     }
     if x.vocab <= 2 {
         if x.kv_heads == 0 {
-            sums[0] += 14;
+            let mut sum = 14;
             if x.layers == 0 {
-                sums[0] += 58;
+                sum += 58;
             }
+            sums[0] += sum;
         } else {
             sums[5] += 19;
         }

@@ -6,6 +6,7 @@ mod power;
 mod scale;
 
 use crate::coverage::{Feature, Range};
+use crate::predictor::entry;
 use crate::shape::Shape;
 use crate::thermal_model::ThermalModel;
 
@@ -71,12 +72,27 @@ pub(crate) fn scale(shape: &Shape, out: &mut [u32; POINTS]) {
     scale::scale(shape, out);
 }
 
+/// Throughput at one operating point relative to peak, in 2⁻³⁰.
+pub(crate) fn scale_at(shape: &Shape, point: u16) -> u32 {
+    entry(point, |out| scale(shape, out))
+}
+
 /// Power at each operating point, in µW.
 pub(crate) fn power(shape: &Shape, out: &mut [u32; POINTS]) {
     power::power(shape, out);
 }
 
+/// Power at one operating point, in µW.
+pub(crate) fn power_at(shape: &Shape, point: u16) -> u32 {
+    entry(point, |out| power(shape, out))
+}
+
 /// Accelerator power at each operating point, in µW.
 pub(crate) fn accel_power(shape: &Shape, out: &mut [u32; POINTS]) {
     accel_power::accel_power(shape, out);
+}
+
+/// Accelerator power at one operating point, in µW.
+pub(crate) fn accel_power_at(shape: &Shape, point: u16) -> u32 {
+    entry(point, |out| accel_power(shape, out))
 }

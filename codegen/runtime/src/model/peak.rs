@@ -50,65 +50,14 @@ impl Ranks {
     }
 }
 
-fn sum(x: &Ranks) -> u32 {
-    let mut sum = 0u32;
-    sum += u32::from(tree_0(x));
-    sum += u32::from(tree_1(x));
-    sum += u32::from(tree_2(x));
-    sum
+fn sum(x: &Ranks) -> i32 {
+    add_0(x)
 }
 
 #[inline(never)]
-fn tree_0(x: &Ranks) -> u8 {
-    if x.total_params_k <= 3 {
-        if x.layers <= 1 {
-            if x.ffn <= 3 {
-                160
-            } else {
-                16
-            }
-        } else if x.total_params_k <= 2 {
-            0
-        } else {
-            16
-        }
-    } else if x.ffn <= 1 {
-        if x.total_params_k <= 4 {
-            112
-        } else {
-            96
-        }
-    } else if x.heads == 0 {
-        176
-    } else {
-        16
-    }
-}
-
-#[inline(never)]
-fn tree_1(x: &Ranks) -> u8 {
-    if x.hidden <= 1 {
-        if x.kv_heads <= 1 {
-            if x.total_params_k <= 1 {
-                0
-            } else {
-                24
-            }
-        } else if x.ffn <= 2 {
-            56
-        } else {
-            96
-        }
-    } else if x.kv_heads == 0 {
-        32
-    } else {
-        56
-    }
-}
-
-#[inline(never)]
-fn tree_2(x: &Ranks) -> u8 {
-    if x.layers == 0 {
+fn add_0(x: &Ranks) -> i32 {
+    let mut sum = 0;
+    sum += if x.layers == 0 {
         if x.ffn == 0 {
             if x.hidden <= 2 {
                 80
@@ -130,5 +79,46 @@ fn tree_2(x: &Ranks) -> u8 {
         32
     } else {
         0
-    }
+    };
+    sum += if x.hidden <= 1 {
+        if x.kv_heads <= 1 {
+            if x.total_params_k <= 1 {
+                0
+            } else {
+                24
+            }
+        } else if x.ffn <= 2 {
+            56
+        } else {
+            96
+        }
+    } else if x.kv_heads == 0 {
+        32
+    } else {
+        56
+    };
+    sum += if x.total_params_k <= 3 {
+        if x.layers <= 1 {
+            if x.ffn <= 3 {
+                160
+            } else {
+                16
+            }
+        } else if x.total_params_k <= 2 {
+            0
+        } else {
+            16
+        }
+    } else if x.ffn <= 1 {
+        if x.total_params_k <= 4 {
+            112
+        } else {
+            96
+        }
+    } else if x.heads == 0 {
+        176
+    } else {
+        16
+    };
+    sum
 }

@@ -19,7 +19,7 @@ pub(super) fn power(shape: &Shape, out: &mut [u32; model::POINTS]) {
 
 fn table(x: Ranks, out: &mut [u32; model::POINTS]) {
     let mut cells = START;
-    let mut sums = [0; 6];
+    let mut sums: Sums = grid::zeros();
     add_0(&x, &mut sums);
     grid::add(&mut cells, COLUMNS, &RECTS, &sums);
     grid::read(&mut cells, COLUMNS, 469, -10, u32::MAX, out);
@@ -52,10 +52,10 @@ impl Ranks {
 }
 
 const COLUMNS: usize = model::ACCEL_KHZ.len() + 1;
-static START: [u32; 12] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
-static RECTS: [u32; 6] = [33555200, 16777984, 33620736, 33555202, 16777986, 33620738];
+static START: [u32; 12] = [0, 0, 31, 4294967265, 0, 0, 0, 0, 0, 0, 4294967265, 31];
+static RECTS: [u32; 4] = [33555200, 16777984, 33555202, 16777986];
 
-type Sums = [i32; 6];
+type Sums = [grid::Sum; 4];
 
 #[inline(never)]
 fn add_0(x: &Ranks, sums: &mut Sums) {
@@ -76,11 +76,9 @@ fn add_0(x: &Ranks, sums: &mut Sums) {
     } else {
         32
     };
-    if x.ffn <= 1 {
-        sums[3] += 31;
-    } else {
-        sums[4] += 94;
-        sums[5] += 52;
+    if x.ffn > 1 {
+        sums[2] += 21;
+        sums[3] += 42;
     }
     if x.vocab <= 1 {
         sums[0] += if x.layers == 0 {
@@ -92,13 +90,16 @@ fn add_0(x: &Ranks, sums: &mut Sums) {
         } else {
             0
         };
-    } else if x.ffn == 0 {
-        sums[1] += 173;
-        sums[2] += 155;
     } else {
-        sums[0] += 164;
-        if x.kv_heads > 1 {
-            sums[0] += 32;
+        sums[0] += 155;
+        if x.ffn == 0 {
+            sums[1] += 18;
+        } else {
+            let mut sum = 9;
+            if x.kv_heads > 1 {
+                sum += 32;
+            }
+            sums[0] += sum;
         }
     }
 }

@@ -21,7 +21,7 @@ pub(super) fn scale(shape: &Shape, out: &mut [u32; model::POINTS]) {
 
 fn table(x: Ranks, out: &mut [u32; model::POINTS]) {
     let mut cells = START;
-    let mut sums = [0; 6];
+    let mut sums: Sums = grid::zeros();
     add_0(&x, &mut sums);
     grid::add(&mut cells, COLUMNS, &RECTS, &sums);
     grid::read(&mut cells, COLUMNS, 572, -20, 1073741824, out);
@@ -61,9 +61,9 @@ impl Ranks {
 
 const COLUMNS: usize = model::ACCEL_KHZ.len() + 1;
 static START: [u32; 12] = [0, 0, 0, 0, 154, 0, 0, 4294967142, 4294967142, 0, 0, 154];
-static RECTS: [u32; 6] = [33555200, 16777984, 33554944, 33555202, 16777986, 33620736];
+static RECTS: [u32; 5] = [33555200, 16777984, 33555202, 16777986, 33620736];
 
-type Sums = [i32; 6];
+type Sums = [grid::Sum; 5];
 
 #[inline(never)]
 fn add_0(x: &Ranks, sums: &mut Sums) {
@@ -73,21 +73,22 @@ fn add_0(x: &Ranks, sums: &mut Sums) {
                 sums[0] += 38;
             }
         } else {
-            sums[2] += 80;
-            sums[3] += 88;
+            sums[0] += 80;
+            sums[2] += 8;
         }
     } else {
-        sums[0] += 40;
-        sums[0] += if x.heads <= 1 {
+        let mut sum = 40;
+        sum += if x.heads <= 1 {
             18
         } else if x.kv_heads == 0 {
             0
         } else {
             80
         };
+        sums[0] += sum;
     }
     if x.hidden == 0 {
-        sums[5] += 10;
+        sums[4] += 10;
     }
     sums[0] += if x.ffn <= 1 {
         if x.heads <= 2 {
@@ -105,11 +106,12 @@ fn add_0(x: &Ranks, sums: &mut Sums) {
         152
     };
     if x.total_params_k == 0 {
-        sums[4] += 26;
+        sums[3] += 26;
     } else {
-        sums[1] += 78;
+        let mut sum = 78;
         if x.ffn == 0 {
-            sums[1] += 23;
+            sum += 23;
         }
+        sums[1] += sum;
     }
 }

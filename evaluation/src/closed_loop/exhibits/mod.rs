@@ -1,5 +1,6 @@
 //! The closed loop's figures and tables as exhibits.
 
+mod fig13;
 mod fig14;
 mod fig15;
 mod interference;
@@ -9,10 +10,13 @@ mod table2;
 mod workloads;
 
 use enerinfer_artifacts::exhibit::{Column, Exhibit, Provenance};
+use enerinfer_datasets::LlmShape;
+use enerinfer_device::{Decode, SimulatedDevice};
 
-use super::LoopError;
-use crate::figures::Judged;
+use super::{LoopError, Scenario, Stop};
+use crate::figures::{Judged, JudgedModel};
 
+pub use fig13::exhibit as fig13;
 pub use fig14::exhibit as fig14;
 pub use fig15::exhibit as fig15;
 pub use interference::{Beside, exhibit as interference, sessions as beside_apps};
@@ -24,13 +28,40 @@ pub use workloads::exhibit as workloads;
 /// Seed of the thermal fits and of disturbed predictions: one device, one fit, whatever the run.
 const SEED: u64 = 1;
 
-/// All exhibits of the closed loop, in the order of a report. `judged` may be empty: Table 2 is
-/// then played without predicted tables.
+/// Length of the sessions in which the energy-aware policy alone is played, s.
+const PLAYED_S: f64 = 120.0;
+
+/// A decode of [`PLAYED_S`] in which nothing is hot: the loop of Algorithm 2 alone.
+fn cool(device: &SimulatedDevice, shape: &LlmShape, qoe_tok_per_s: f64) -> Scenario {
+    Scenario {
+        threshold_celsius: 1_000.0,
+        stop: Stop { after_s: PLAYED_S, at_shell_celsius: None },
+        ..Scenario::new(device, shape, qoe_tok_per_s)
+    }
+}
+
+/// What the predictors say of a model.
+fn predicted(model: &JudgedModel) -> Vec<Decode> {
+    let predicted = &model.predicted;
+    let decodes = predicted.tok_per_s.iter().zip(&predicted.power_w);
+    decodes
+        .map(|(throughput_tok_per_s, power_w)| Decode {
+            throughput_tok_per_s: *throughput_tok_per_s,
+            power_w: *power_w,
+            // Not needed without thermal control.
+            accel_power_w: *power_w,
+        })
+        .collect()
+}
+
+/// All exhibits of the closed loop, in the order of a report. `judged` may be empty: Figure 13 is
+/// then empty, and Table 2 is played without predicted tables.
 ///
 /// # Errors
 /// None for the embedded platform files and survey.
 pub fn all(judged: &[Judged]) -> Result<Vec<Exhibit>, LoopError> {
     Ok(vec![
+        fig13(judged)?,
         fig14()?,
         optima()?,
         robustness()?,

@@ -10,6 +10,7 @@ use crate::closed_loop::stress::stress;
 use crate::closed_loop::{
     Beliefs, HeatSplit, LoopError, Policy, Scenario, Session, disturbed, fit_thermal, run,
 };
+use crate::figures::mean;
 
 /// QoE targets, tokens/s.
 const TARGETS: [f64; 2] = [6.0, 10.0];
@@ -20,7 +21,7 @@ const PREDICTION_ERROR: f64 = 0.3;
 /// How far the device is from the one trained on, relative.
 const DEVICE_ERROR: f64 = 0.2;
 /// Sessions per row with drawn errors.
-const DRAWS: u64 = 5;
+const DRAWS: u64 = 20;
 
 /// What is not as it should be.
 #[derive(Clone, Copy, PartialEq)]
@@ -60,8 +61,8 @@ struct Line {
     fault: &'static str,
     heat: HeatSplit,
     qoe_tok_per_s: f64,
-    /// Smallest share of the optimum's tokens over the draws, %.
-    share_percent: Option<f64>,
+    /// Shares of the optimum's tokens, one per draw, %.
+    shares_percent: Vec<f64>,
     highest_celsius: f64,
     transitions: u32,
 }
@@ -121,7 +122,12 @@ pub fn exhibit() -> Result<Exhibit, LoopError> {
             key("Fault", &lines, |l| l.fault.to_owned()),
             key("Heat", &lines, |l| l.heat.name().to_owned()),
             simulated("QoE", "tok/s", 0, &lines, |l| Some(l.qoe_tok_per_s)),
-            simulated("Of the optimum", "%", 1, &lines, |l| l.share_percent),
+            simulated("Of the optimum, least", "%", 1, &lines, |l| {
+                l.shares_percent.iter().copied().reduce(f64::min)
+            }),
+            simulated("Of the optimum, mean", "%", 1, &lines, |l| {
+                mean(l.shares_percent.iter().copied())
+            }),
             simulated("Highest shell", "°C", 2, &lines, |l| Some(l.highest_celsius)),
             simulated("Transitions", "", 0, &lines, |l| Some(f64::from(l.transitions))),
         ],
@@ -131,11 +137,15 @@ pub fn exhibit() -> Result<Exhibit, LoopError> {
         title: "Controllers that were told wrong".to_owned(),
         source: "this project; scenario of EnerInfer Figure 14".to_owned(),
         caption: "Tokens of ours QoE before the threshold and under QoE, as a share of the optimum \
-                  of the device as it is. Wrong predictions are drawn five times; the worst counts. \
+                  of the device as it is. Wrong predictions are drawn 20 times, every value by itself. \
                   Tokens count from the first second that keeps the QoE. Speed is measured and fed \
-                  back; power is not, so nothing corrects wrong predictions of heat. Sessions go on after the threshold, so the highest shell \
-                  temperature is that of 20 minutes; at the ambient temperature of the accelerator-only \
-                  split (32.9 °C) even the lowest clocks exceed the threshold."
+                  back; power is not, so nothing corrects wrong predictions of heat: of many points \
+                  those look best whose heat is underestimated most. Where power or thermal \
+                  resistances are 20 % lower, Ener lasts in some cells: no thermal control is \
+                  needed then, and the share says what it says there in the table of the optimum. \
+                  Sessions go on after the threshold, so the highest shell temperature is that of \
+                  20 minutes; at the ambient temperature of the accelerator-only split (32.9 °C) \
+                  even the lowest clocks exceed the threshold."
             .to_owned(),
         tables: vec![table],
         charts: Vec::new(),
@@ -149,7 +159,7 @@ fn line(fault: Fault, name: &'static str, heat: HeatSplit, qoe: f64) -> Result<L
         fault: name,
         heat,
         qoe_tok_per_s: qoe,
-        share_percent: None,
+        shares_percent: Vec::new(),
         highest_celsius: f64::NEG_INFINITY,
         transitions: 0,
     };
@@ -160,8 +170,7 @@ fn line(fault: Fault, name: &'static str, heat: HeatSplit, qoe: f64) -> Result<L
         let (played, beliefs) = fault.apply(&trained, SEED + draw)?;
         let session = run(&played, &beliefs, Policy::OursQoe)?;
         if let Some(best) = &best {
-            let share = 100.0 * met_tokens(&session, qoe) / best.tokens;
-            out.share_percent = Some(out.share_percent.map_or(share, |s: f64| s.min(share)));
+            out.shares_percent.push(100.0 * met_tokens(&session, qoe) / best.tokens);
         }
         out.highest_celsius = out.highest_celsius.max(session.max_shell_celsius);
         out.transitions = out.transitions.max(session.transitions);

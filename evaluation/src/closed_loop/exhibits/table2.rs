@@ -2,17 +2,13 @@
 
 use enerinfer_artifacts::exhibit::{DataTable, Exhibit};
 use enerinfer_device::published::{self, PolicyRow};
-use enerinfer_device::{Decode, Policy as Choice, SimulatedDevice, names};
+use enerinfer_device::{Policy as Choice, SimulatedDevice, names};
 use enerinfer_runtime::thermal_model::ThermalModel;
 
-use super::{SEED, gain_percent, key, published as printed, simulated};
-use crate::closed_loop::{
-    Beliefs, HeatSplit, LoopError, Policy, Scenario, Session, Stop, disturbed, run,
-};
+use super::{SEED, cool, gain_percent, key, predicted, published as printed, simulated};
+use crate::closed_loop::{Beliefs, HeatSplit, LoopError, Policy, Session, disturbed, run};
 use crate::figures::Judged;
 
-/// Length of a session, s.
-const END_S: f64 = 120.0;
 /// How wrong disturbed predictions are, relative.
 const ERROR: f64 = 0.3;
 
@@ -84,12 +80,7 @@ fn play(
     lines: &mut Vec<Line>,
 ) -> Result<(), LoopError> {
     let device = SimulatedDevice::builtin(name, Some(row.format))?;
-    let scenario = Scenario {
-        // Nothing is hot: the loop of Algorithm 2 alone.
-        threshold_celsius: 1_000.0,
-        stop: Stop { after_s: END_S, at_shell_celsius: None },
-        ..Scenario::new(&device, &row.shape, row.qoe_tok_per_s)
-    };
+    let scenario = cool(&device, &row.shape, row.qoe_tok_per_s);
     let mut told = vec![
         ("the device's own", scenario.truth.clone()),
         ("wrong by up to 30 %", disturbed(&scenario.truth, ERROR, SEED)),
@@ -97,15 +88,7 @@ fn play(
     let of_device = judged.iter().find(|j| j.device == device);
     if let Some(model) = of_device.and_then(|j| j.real.iter().find(|model| model.name == row.model))
     {
-        let predicted = &model.predicted;
-        let decodes = predicted.tok_per_s.iter().zip(&predicted.power_w);
-        let decodes = decodes.map(|(throughput_tok_per_s, power_w)| Decode {
-            throughput_tok_per_s: *throughput_tok_per_s,
-            power_w: *power_w,
-            // Not needed without thermal control.
-            accel_power_w: *power_w,
-        });
-        told.insert(1, ("predicted", decodes.collect()));
+        told.insert(1, ("predicted", predicted(model)));
     }
     for (tables, predicted) in told {
         let beliefs = Beliefs::new(predicted, HeatSplit::Total, ThermalModel::PERSISTENCE)?;
