@@ -474,14 +474,14 @@ pub struct BudgetCut {
     pub pruned_is_compiled: bool,
 }
 
-/// Size and accuracy of a predictor before the passes of the compiler.
+/// Size and accuracy of a predictor.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CutOption {
-    /// Leaves of all trees.
+    /// Leaves of all trees, before the compiler's passes.
     pub leaves: u32,
-    /// Estimate for thumbv7em, bytes.
-    pub est_bytes: u64,
+    /// Size of the compiled predictor, estimated for thumbv7em, bytes.
+    pub compiled_bytes: u64,
     /// Cross-validated MAPE, %.
     pub cv_mape_percent: f64,
 }

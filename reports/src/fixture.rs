@@ -306,7 +306,7 @@ fn stats(target: Target) -> ForestStats {
 fn cut(target: Target) -> BudgetCut {
     let option = |leaves, mape| CutOption {
         leaves,
-        est_bytes: 12 * u64::from(leaves),
+        compiled_bytes: 12 * u64::from(leaves),
         cv_mape_percent: mape,
     };
     BudgetCut {

@@ -152,7 +152,7 @@ pub fn run(config: &Config<'_>, progress: &Progress) -> Result<Outcome, TrainErr
         .map(|s| size_front::points(s, &bundle, config.flash_budget_bytes, seeds.fit, progress))
         .collect::<Result<Vec<_>, _>>()?;
     let Selected { choices: selected, predictors, scores, cuts } =
-        budget::select(&searched, &points, config, &folds, seeds.fit)?;
+        budget::select(&searched, &points, config, &folds, &bundle, seeds.fit)?;
     bundle.predictors = predictors;
     // What is judged is what the device computes: integer predictors, after every pass.
     let lowered = lower(&bundle, &Options::default())?;
