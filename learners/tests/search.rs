@@ -168,10 +168,13 @@ fn halving_ends_with_fits_to_all_rows() {
     assert!(done.trials.iter().all(|t| t.mean().is_some()));
 }
 
+/// Trial, fold and rows of a round.
+type Key = (usize, usize, Option<usize>);
+
 /// Remembers everything and fails after some results, as a full disk would.
 #[derive(Default)]
 struct Memory {
-    results: std::sync::Mutex<BTreeMap<(usize, usize, Option<usize>), Known>>,
+    results: std::sync::Mutex<BTreeMap<Key, Known>>,
     room: usize,
 }
 

@@ -56,7 +56,7 @@ pub(crate) fn prune(
     };
     let mut allowed = budget_bytes;
     let (leaf_cost, predictors) = loop {
-        let leaf_cost = lowest_cost(&forests, allowed)
+        let leaf_cost = lowest_cost(forests, allowed)
             .map_err(|smallest| TrainError::FlashBudget { smallest, budget: budget_bytes })?;
         let predictors = preferred
             .iter()
