@@ -1,11 +1,12 @@
-"""Times a full table of one model, by a generated crate, and by the C of m2cgen and tl2cgen and the
-Rust of m2cgen.
+"""Times a full table of one model and single operating points of it, by a generated crate, and by
+the C of m2cgen and tl2cgen and the Rust of m2cgen.
 
     python peers.py MEASUREMENTS.csv [TREES DEPTH [OPTION OF compile-forest...]]
 
 Trains scikit-learn forests on the table that `train` writes, gives the same forests to all,
-checks that all compute them, and prints CPU time per table: every operating point of a model,
-throughput (peak and scale), power and accelerator power; the peers are called once per row.
+checks that all compute them, and prints CPU time per table (every operating point of a model,
+throughput (peak and scale), power and accelerator power), for which the peers are called once per
+row, and per single operating point of the same rows, all four forests included.
 
 Needs scikit-learn, m2cgen, treelite and tl2cgen; gcc and cargo.
 """
@@ -28,8 +29,8 @@ from export_sklearn import export  # noqa: E402
 SHAPE = ["layers", "hidden", "heads", "kv_heads", "ffn", "vocab", "total_params_k"]
 CLOCKS = ["accel_khz", "mem_khz"]
 MODELS = 40
-# What `compile-forest --optimise speed` and `size` choose.
-OPT_LEVELS = ["3", "z"]
+# What `compile-forest --optimise` chooses.
+OPT_LEVELS = {"speed": "3", "size": "z"}
 # Peers add the same numbers as scikit-learn, in another order perhaps.
 ROUNDING = 1e-12
 
@@ -113,16 +114,20 @@ fn main() {
 """
 
 RUST_DRIVER = """
+use enerinfer_runtime::model::POINTS;
 use enerinfer_runtime::{Predictor, Shape};
 use std::hint::black_box;
 
 fn main() {
     let shapes = [%s];
-    let repetitions: u32 = std::env::args().nth(1).unwrap().parse().unwrap();
+    let args: Vec<String> = std::env::args().collect();
+    let (kind, repetitions): (&str, u32) = (&args[1], args[2].parse().unwrap());
     if repetitions == 0 {
         for shape in &shapes {
             let t = Predictor::tables(shape).tables;
-            for ((r, p), a) in t.throughput.iter().zip(&t.power).zip(&t.accel_power) {
+            for (point, ((r, p), a)) in t.throughput.iter().zip(&t.power).zip(&t.accel_power).enumerate() {
+                let one = Predictor::at_point(shape, point as u16).unwrap();
+                assert_eq!((*r, *p, *a), (one.throughput, one.power, one.accel_power));
                 println!("{} {} {}", r.0, p.0, a.0);
             }
         }
@@ -131,8 +136,16 @@ fn main() {
     let mut sum = 0u64;
     for _ in 0..repetitions {
         for shape in &shapes {
-            let tables = Predictor::tables(black_box(shape)).tables;
-            sum = tables.power.iter().fold(sum, |s, p| s.wrapping_add(u64::from(p.0)));
+            if kind == "table" {
+                let tables = Predictor::tables(black_box(shape)).tables;
+                sum = tables.power.iter().fold(sum, |s, p| s.wrapping_add(u64::from(p.0)));
+            } else {
+                for point in 0..POINTS as u16 {
+                    let one = Predictor::at_point(black_box(shape), black_box(point)).unwrap();
+                    let all = u64::from(one.throughput.0 ^ one.power.0 ^ one.accel_power.0);
+                    sum = sum.wrapping_add(all);
+                }
+            }
         }
     }
     println!("{sum}");
@@ -202,28 +215,29 @@ def peers(work, forest, names, rows):
 
 
 def ours(work, spec, options, shapes):
-    """Compiles and builds our crate with a driver; returns the command and the error bounds."""
+    """Compiles and builds our crates with a driver; returns the commands and the error bounds."""
     (work / "import.json").write_text(json.dumps(spec))
-    crate = work / "enerinfer-runtime"
-    subprocess.run(["cargo", "run", "--quiet", "--manifest-path", HERE.parent / "Cargo.toml", "--bin",
-                    "compile-forest", "--", work / "import.json", "--out", crate, *options], check=True)
-    manifest = json.loads((crate / "MANIFEST.json").read_text())
-    bounds = {p["target"]: p["error_bound"] for p in manifest["predictors"]}
-    probe = work / "probe"
-    (probe / "src").mkdir(parents=True)
     constructors = ", ".join(
         "Shape::new({layers}, {hidden}, {heads}, {kv_heads}, {ffn}, {vocab})"
         ".with_total_params({total_params})".format(**shape) for shape in shapes)
-    (probe / "src/main.rs").write_text(RUST_DRIVER % constructors)
-    (probe / "Cargo.toml").write_text(
-        '[package]\nname = "probe"\nversion = "0.0.0"\nedition = "2021"\n[dependencies]\n'
-        f'enerinfer-runtime = {{ path = "{crate}" }}\n[workspace]\n')
     commands = {}
-    for level in OPT_LEVELS:
-        environment = os.environ | {"CARGO_TARGET_DIR": str(work / f"target-{level}"),
+    for goal, level in OPT_LEVELS.items():
+        folder = work / goal
+        crate, probe = folder / "enerinfer-runtime", folder / "probe"
+        subprocess.run(["cargo", "run", "--quiet", "--manifest-path", HERE.parent / "Cargo.toml", "--bin",
+                        "compile-forest", "--", work / "import.json", "--out", crate, "--optimise", goal,
+                        *options], check=True)
+        manifest = json.loads((crate / "MANIFEST.json").read_text())
+        bounds = {p["target"]: p["error_bound"] for p in manifest["predictors"]}
+        (probe / "src").mkdir(parents=True)
+        (probe / "src/main.rs").write_text(RUST_DRIVER % constructors)
+        (probe / "Cargo.toml").write_text(
+            '[package]\nname = "probe"\nversion = "0.0.0"\nedition = "2021"\n[dependencies]\n'
+            f'enerinfer-runtime = {{ path = "{crate}" }}\n[workspace]\n')
+        environment = os.environ | {"CARGO_TARGET_DIR": str(folder / "target"),
                                     "CARGO_PROFILE_RELEASE_OPT_LEVEL": level}
         subprocess.run(["cargo", "build", "--quiet", "--release"], cwd=probe, env=environment, check=True)
-        commands[level] = [str(work / f"target-{level}/release/probe")]
+        commands[goal] = str(folder / "target/release/probe")
     return commands, bounds
 
 
@@ -272,27 +286,30 @@ def main():
                 single[name] += seconds / len(questions)
                 print(f"{name:12} {target:12} {seconds / len(questions) * 1e6:8.2f} us per row")
         commands, bounds = ours(work, spec, sys.argv[4:], [highest[m] for m in models])
-        peak, scale = numpy.repeat(expected["peak"], points), expected["scale"]
+        peak, scale = numpy.repeat(expected["peak"], points), expected["scale"].copy()
+        scale[points - 1::points] = 1  # by definition: the highest clocks reach the peak
         off = peak * bounds["scale"] + scale * bounds["peak"] + bounds["peak"] * bounds["scale"]
         rounding = 1e-6  # whole units of the device
         ours_at = {}
-        for level, command in commands.items():
-            values = printed(command) / 1e6
+        for goal, command in commands.items():
+            values = printed([command, "table"]) / 1e6
             agree("our throughput", values[:, 0], peak * scale, off + rounding)
             agree("our power", values[:, 1], expected["power"], bounds["power"] + rounding)
             agree("our accelerator power", values[:, 2], expected["accel_power"],
                   bounds["accel_power"] + rounding)
-            ours_at[f"enerinfer {level}"] = per_repetition(command, 400) / len(models)
+            name = f"enerinfer {goal}"
+            ours_at[name] = per_repetition([command, "table"], 400) / len(models)
+            single[name] = per_repetition([command, "points"], 20) / len(models) / points
     relative = numpy.abs(values[:, 0] / (peak * scale) - 1)
     print(f"\nAll compute the same: peers to {ROUNDING:g}, ours within the bounds of rounded leaves "
           f"(throughput differs by {relative.mean() * 100:.3f} % on average, {relative.max() * 100:.3f} % at most)")
     fastest = min(ours_at.values())
-    print(f"{trees} trees of depth {depth}, CPU time per table of {points} operating points, and per single "
-          "one, for which we compute the table:")
+    fastest_single = min(single[name] for name in ours_at)
+    print(f"{trees} trees of depth {depth}, CPU time per table of {points} operating points, and per single one:")
     for name, value in (times | ours_at).items():
-        one = single.get(name, value)
-        print(f"{name:12} {value * 1e6:9.1f} us   {value / fastest:6.1f} x "
-              f"{one * 1e6:9.1f} us   {one / fastest:6.1f} x")
+        one = single[name]
+        print(f"{name:16} {value * 1e6:9.2f} us   {value / fastest:6.1f} x "
+              f"{one * 1e6:9.2f} us   {one / fastest_single:6.1f} x")
 
 
 if __name__ == "__main__":

@@ -161,7 +161,7 @@ mod tests {
         assert_eq!(Comparisons::of(&power, &clocks()), expected);
         // `peak` is asked at the highest clock: heads, since that side is taken.
         let peak = predictor(Target::Peak, forest);
-        let expected = Comparisons { lookup: 1 + 1, in_trees: 2 };
+        let expected = Comparisons { lookup: 2 + 1, in_trees: 2 };
         assert_eq!(Comparisons::of(&peak, &clocks()), expected);
     }
 

@@ -3,14 +3,16 @@
 /// Default of [`Options::max_nodes`]: about a minute of rustc and 20 MiB of source.
 pub const DEFAULT_MAX_NODES: u64 = 1_000_000;
 
-/// What the generated crate's own build profile asks of rustc. The source is the same: the form
-/// that is smallest was measured to be the fastest too.
+/// What the generated crate's own build profile asks of rustc, and whether single operating points
+/// have code of their own. The table's source is the same: the form that is smallest was measured
+/// to be the fastest too.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
 pub enum Optimise {
     /// Least flash (`opt-level = "z"`)
     #[default]
     Size,
-    /// Least time for the table of a model (`opt-level = 3`)
+    /// Least time for the table of a model (`opt-level = 3`) and, by code of their own, for single
+    /// operating points
     Speed,
 }
 

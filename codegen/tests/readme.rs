@@ -5,7 +5,7 @@
 mod common;
 
 use enerinfer_artifacts::{Accuracy, Bundle, Domain};
-use enerinfer_codegen::{Options, generate};
+use enerinfer_codegen::{Optimise, Options, generate};
 
 fn file(bundle: &Bundle, name: &str) -> String {
     let files = generate(bundle, &Options::default()).unwrap().files;
@@ -99,6 +99,30 @@ fn regenerating_starts_where_train_was_run() {
     let text = readme(&common::tiny_bundle());
     let line = "compile-forest out/tiny/bundle.enerinfer --out out/tiny/enerinfer-runtime\n";
     assert!(text.contains(line), "{text}");
+}
+
+#[test]
+fn what_it_was_optimised_for_is_in_cost_profile_and_command() {
+    let bundle = common::tiny_bundle();
+    for (optimise, level, option) in
+        [(Optimise::Size, "\"z\"", ""), (Optimise::Speed, "3", " --optimise speed")]
+    {
+        let options = Options { optimise, ..Options::default() };
+        let files = generate(&bundle, &options).unwrap().files;
+        let text = |name: &str| String::from_utf8(files[name].clone()).unwrap();
+        let (readme, manifest) = (text("README.md"), text("Cargo.toml"));
+        assert!(manifest.contains(&format!("\nopt-level = {level}")), "{manifest}");
+        let line = format!(
+            "compile-forest out/tiny/bundle.enerinfer --out out/tiny/enerinfer-runtime{option}\n"
+        );
+        assert!(readme.contains(&line), "{readme}");
+        let speed = optimise == Optimise::Speed;
+        let cost = section(&readme, "Cost");
+        assert_eq!(cost.contains("profile says `3`"), speed, "{cost}");
+        assert_eq!(cost.contains("as in this crate's own profile"), !speed, "{cost}");
+        // Only where it is said, there is code for single operating points.
+        assert_eq!(files.contains_key("src/model/power_at.rs"), speed);
+    }
 }
 
 /// The lines of a section, by its heading.

@@ -97,12 +97,11 @@ mod tests {
 
     use super::*;
 
-    type Named = (&'static str, fn(&LlmShape) -> f64);
-
     /// Every survey mixture lies within what is drawn, field by field.
     #[test]
     fn the_sample_covers_the_surveys_mixtures() -> Result<(), SampleError> {
-        let features: [Named; 5] = [
+        type Feature = (&'static str, fn(&LlmShape) -> f64);
+        let features: [Feature; 5] = [
             ("hidden", |s| f64::from(s.dims().hidden)),
             ("expert width", |s| f64::from(s.dims().ffn)),
             ("experts", |s| f64::from(s.dims().experts)),

@@ -65,8 +65,12 @@ impl Predictor {
         if usize::from(point) >= model::POINTS {
             return None;
         }
+        let scale = match usize::from(point) + 1 {
+            model::POINTS => SCALE_ONE,
+            _ => model::scale_at(shape, point),
+        };
         Some(PointPrediction {
-            throughput: MicroTokPerS(throughput(model::peak(shape), model::scale_at(shape, point))),
+            throughput: MicroTokPerS(throughput(model::peak(shape), scale)),
             power: MicroWatt(model::power_at(shape, point)),
             accel_power: MicroWatt(model::accel_power_at(shape, point)),
             coverage: coverage(shape),
@@ -143,5 +147,18 @@ mod tests {
             assert_eq!(throughput.last().map(|r| r.0), Some(model::peak(&shape)));
             assert_eq!(throughput.iter().max(), throughput.last());
         }
+    }
+
+    #[test]
+    fn one_point_is_the_entry_of_the_table() {
+        let shape = Shape::new(28, 1536, 12, 2, 8960, 151_936);
+        let Prediction { tables, coverage } = Predictor::tables(&shape);
+        let entries = tables.throughput.iter().zip(&tables.power).zip(&tables.accel_power);
+        for (point, ((&throughput, &power), &accel_power)) in entries.enumerate() {
+            let entry = PointPrediction { throughput, power, accel_power, coverage };
+            assert_eq!(Predictor::at_point(&shape, point as u16), Some(entry));
+        }
+        assert_eq!(Predictor::at_point(&shape, model::POINTS as u16), None);
+        assert_eq!(Predictor::at_point(&shape, u16::MAX), None);
     }
 }

@@ -7,7 +7,7 @@ use enerinfer_artifacts::{Bundle, Domain, Target};
 use super::stack::estimate_stack_bytes;
 use super::{is_simulated, sizes, skipped};
 use crate::emit::model::ranges;
-use crate::{Comparisons, Lowered};
+use crate::{Comparisons, Lowered, Optimise};
 
 /// `examples/control.rs`, which the README shows.
 pub(super) const CONTROL_EXAMPLE: &str = include_str!("skeleton/control.rs");
@@ -165,8 +165,17 @@ fn cost(out: &mut dyn Write, bundle: &Bundle, lowered: &Lowered) -> io::Result<(
     writeln!(out, "## Cost\n")?;
     writeln!(
         out,
-        "Flash is an estimate for thumbv7em with `opt-level = \"z\"`. Comparisons are computed from \
-         the trees: no shape takes more than these to look up ranks, then in the trees.\n"
+        "Flash is an estimate for thumbv7em with `opt-level = \"z\"`{}. Comparisons are computed from \
+         the trees: no shape takes more than these to look up ranks, then in the trees of all \
+         operating points.\n",
+        match lowered.optimise {
+            Optimise::Size => ", as in this crate's own profile",
+            Optimise::Speed => {
+                "; this crate's own profile says `3`, which takes more. `Predictor::at_point` has \
+                 code of its own for every operating point, which is not counted here, and linked \
+                 only where it is called"
+            }
+        }
     )?;
     writeln!(
         out,
@@ -210,6 +219,9 @@ fn regenerate(out: &mut dyn Write, bundle: &Bundle, lowered: &Lowered) -> io::Re
     write!(out, "compile-forest {folder}/bundle.enerinfer --out {folder}/enerinfer-runtime")?;
     if let Some(pruning) = &lowered.pruning {
         write!(out, " --flash-budget {}", pruning.budget_bytes / 1024)?;
+    }
+    if lowered.optimise == Optimise::Speed {
+        write!(out, " --optimise speed")?;
     }
     writeln!(out, "\n```\n")
 }
