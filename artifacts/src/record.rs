@@ -276,6 +276,9 @@ pub struct DataSummary {
     pub test_models: u32,
     /// Folds of the cross-validation.
     pub folds: u32,
+    /// Models of each fold: no model is in two.
+    #[serde(default)]
+    pub models_per_fold: Vec<u32>,
     /// Whether the values come from a simulated device.
     pub simulated: bool,
     /// Relative standard deviation of the simulated noise, if simulated.
@@ -471,14 +474,14 @@ pub struct BudgetCut {
     pub pruned_is_compiled: bool,
 }
 
-/// Size and accuracy of a predictor before the passes of the compiler.
+/// Size and accuracy of a predictor.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CutOption {
-    /// Leaves of all trees.
+    /// Leaves of all trees, before the compiler's passes.
     pub leaves: u32,
-    /// Estimate for thumbv7em, bytes.
-    pub est_bytes: u64,
+    /// Size of the compiled predictor, estimated for thumbv7em, bytes.
+    pub compiled_bytes: u64,
     /// Cross-validated MAPE, %.
     pub cv_mape_percent: f64,
 }

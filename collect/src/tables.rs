@@ -141,7 +141,8 @@ pub fn spread_csv(plan: &Plan, results: &Results) -> String {
             });
             let stage = |f: fn(&StageTiming) -> Option<f64>| {
                 let ms = each(&|r| f(&r.engine.timing).map(|s| s * 1e3));
-                number(median(&ms), 3)
+                // A token's text takes less than a microsecond.
+                number(median(&ms), 5)
             };
             let heat = each(&|r| r.sampled.max_temp_c);
             let mhz = |khz: u32| f64::from(khz) / 1e3;

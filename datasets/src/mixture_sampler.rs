@@ -100,7 +100,8 @@ mod tests {
     /// Every survey mixture lies within what is drawn, field by field.
     #[test]
     fn the_sample_covers_the_surveys_mixtures() -> Result<(), SampleError> {
-        let features: [(&str, fn(&LlmShape) -> f64); 5] = [
+        type Feature = (&'static str, fn(&LlmShape) -> f64);
+        let features: [Feature; 5] = [
             ("hidden", |s| f64::from(s.dims().hidden)),
             ("expert width", |s| f64::from(s.dims().ffn)),
             ("experts", |s| f64::from(s.dims().experts)),

@@ -11,6 +11,7 @@ use enerinfer_evaluation::closed_loop::{
     Beliefs, HeatSplit, LoopError, POINTS, Policy, Request, Scenario, Stop, Workload, disturbed,
     exhibits, fit_thermal, run,
 };
+use enerinfer_evaluation::figures::{Judged, JudgedModel, Tables};
 use enerinfer_runtime::thermal_model::ThermalModel;
 use proptest::prelude::*;
 
@@ -130,13 +131,41 @@ fn energy_is_near_the_oracle_beside_every_app_and_conditions_are_followed() {
     }
 }
 
+/// Predictors that know the device.
+fn told_right() -> Judged {
+    let device = SimulatedDevice::builtin("h_phone", None).unwrap();
+    let model = survey::find("Qwen2-1.5B").unwrap();
+    let truth = device.decode_all(&model.shape);
+    let tables = Tables {
+        tok_per_s: truth.iter().map(|(_, decode)| decode.throughput_tok_per_s).collect(),
+        power_w: truth.iter().map(|(_, decode)| decode.power_w).collect(),
+    };
+    let model = JudgedModel {
+        name: model.name.clone(),
+        shape: model.shape,
+        measured: tables.clone(),
+        noiseless: tables.clone(),
+        predicted: tables,
+    };
+    Judged {
+        device,
+        held_out: Vec::new(),
+        real: vec![model],
+        skipped: 0,
+        monolithic_mape_percent: None,
+        with_mixtures: None,
+    }
+}
+
 #[test]
 fn exhibits_are_valid_and_keep_published_and_simulated_apart() {
+    let judged = [told_right()];
     let exhibits = vec![
+        exhibits::fig13(&judged).unwrap(),
         exhibits::interference().unwrap(),
         exhibits::workloads().unwrap(),
         exhibits::fig15().unwrap(),
-        exhibits::table2(&[]).unwrap(),
+        exhibits::table2(&judged).unwrap(),
     ];
     let evaluation = Evaluation {
         schema_version: EVALUATION_VERSION,
@@ -162,6 +191,54 @@ fn tables_of_another_length_are_refused() {
     assert!(matches!(error, LoopError::TooManyPoints { points: 129 }), "{error}");
 }
 
+/// A device that differs by factors on heat capacities, thermal resistances and power from that
+/// trained on, whose every prediction is wrong by up to `error`.
+fn told_wrong(
+    heat: HeatSplit,
+    qoe: f64,
+    ambient_celsius: f64,
+    rest_k: f64,
+    [capacity, resistance, power]: [f64; 3],
+    error: f64,
+    seed: u64,
+) -> (Scenario, Beliefs) {
+    let mut scenario = Scenario {
+        heat,
+        ambient_celsius,
+        stop: Stop { after_s: 1_200.0, at_shell_celsius: None },
+        ..phone(qoe)
+    };
+    scenario.start = scenario.thermal.steady(0.1, ambient_celsius);
+    scenario.start.shell_celsius += rest_k;
+    scenario.start.core_celsius += rest_k;
+    let thermal = fit_thermal(&scenario, scenario.heat, 1).unwrap();
+    let predicted = disturbed(&scenario.truth, error, seed);
+    let beliefs = Beliefs::new(predicted, scenario.heat, thermal).unwrap();
+    scenario.thermal = scenario.thermal.scaled(capacity, resistance, 1.0);
+    for decode in &mut scenario.truth {
+        decode.power_w *= power;
+        decode.accel_power_w *= power;
+    }
+    (scenario, beliefs)
+}
+
+/// The point that predictions make look coolest holds 43 °C here; the lowest clocks hold 41.
+#[test]
+fn a_point_that_only_looks_coolest_is_left() {
+    let factors = [0.8, 0.938_184_629_402_345_1, 1.133_389_622_941_511_5];
+    let (scenario, beliefs) = told_wrong(
+        HeatSplit::Total,
+        1.0,
+        26.714_924_327_300_95,
+        0.0,
+        factors,
+        0.275_218_836_669_211,
+        7_091_439_082_974_685_810,
+    );
+    let session = run(&scenario, &beliefs, Policy::Ours).unwrap();
+    assert!(session.max_shell_celsius < 42.4, "{} °C", session.max_shell_celsius);
+}
+
 proptest! {
     #![proptest_config(ProptestConfig {
         cases: 48, failure_persistence: None, ..ProptestConfig::default()
@@ -182,24 +259,10 @@ proptest! {
         coarse: bool,
         seed: u64,
     ) {
-        let mut scenario = Scenario {
-            heat: HeatSplit::ALL[split],
-            ambient_celsius: ambient,
-            stop: Stop { after_s: 1_200.0, at_shell_celsius: None },
-            ..phone(qoe)
-        };
-        scenario.start = scenario.thermal.steady(0.1, ambient);
-        scenario.start.shell_celsius += rest_k;
-        scenario.start.core_celsius += rest_k;
-        let thermal = fit_thermal(&scenario, scenario.heat, 1).unwrap();
-        let predicted = disturbed(&scenario.truth, error, seed);
-        let beliefs = Beliefs::new(predicted, scenario.heat, thermal).unwrap();
-        scenario.thermal = scenario.thermal.scaled(capacity, resistance, 1.0);
+        let factors = [capacity, resistance, power];
+        let (mut scenario, beliefs) =
+            told_wrong(HeatSplit::ALL[split], qoe, ambient, rest_k, factors, error, seed);
         scenario.sensor_celsius = if coarse { 0.1 } else { 0.001 };
-        for decode in &mut scenario.truth {
-            decode.power_w *= power;
-            decode.accel_power_w *= power;
-        }
         let lowest = scenario.heat.heat_w(&scenario.truth[0]);
         let coolest = scenario.thermal.steady(lowest, ambient).shell_celsius;
         prop_assume!(coolest < scenario.threshold_celsius - 0.5);

@@ -13,7 +13,7 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use crate::draw::below;
 use crate::learner::Learner;
 use crate::share::{Fold, ForestSize, HeldOut};
-use crate::store::{Known, NoStore, Scored, Store};
+use crate::store::{Known, Scored, Store};
 use crate::{CodedMatrix, LearnError};
 
 /// What a search learns from: training rows only, held-out models never enter it.
@@ -80,12 +80,8 @@ pub fn search<L: Learner>(
     let parts: Vec<Part> = (0..folds.k()).map(|f| Part::new(&task, folds, f, false)).collect();
     let params = draw_unique(learner, n, draw_seed);
     let all: Vec<usize> = (0..params.len()).collect();
-    let (trials, sizes) = Round { learner, task: &task, parts: &parts, params: &params }.run(
-        &all,
-        usize::MAX,
-        store,
-        progress,
-    )?;
+    let (trials, sizes) = Round { learner, task: &task, parts: &parts, params: &params }
+        .run(&all, None, store, progress)?;
     let complete = vec![true; trials.len()];
     Ok(Search { params, trials, sizes, complete })
 }
@@ -124,8 +120,7 @@ impl Halving {
 
 /// As [`search`], for families whose fits to all rows are too slow to be made `n` times: all
 /// trials start on few rows, and only the best go on to more. Trials that were left behind keep
-/// their last scores and are not [`Search::complete`]. The store keeps the last round, the long
-/// one; a resumed search repeats the others. Progress counts training rows of all fits, since a
+/// their last scores and are not [`Search::complete`]. Progress counts training rows of all fits, since a
 /// fit to more rows takes longer.
 ///
 /// # Errors
@@ -161,8 +156,8 @@ pub fn search_by_halving<L: Learner>(
         left.truncate(count);
         left.sort_unstable();
         let last = rows >= most_rows;
-        let store = if last { store } else { &NoStore };
-        let (scores, found) = round.run(&left, rows, store, &|now, _| {
+        let few = (!last).then_some(rows);
+        let (scores, found) = round.run(&left, few, store, &|now, _| {
             progress(done + now * rows, total);
         })?;
         done += count * rows * folds.k();
@@ -184,11 +179,11 @@ struct Round<'a, L: Learner> {
 }
 
 impl<L: Learner> Round<'_, L> {
-    /// Scores the trials `which`, fitted to at most `rows` training rows per fold.
+    /// Scores the trials `which`, fitted to the first `rows` training rows per fold, or to all.
     fn run(
         &self,
         which: &[usize],
-        rows: usize,
+        rows: Option<usize>,
         store: &dyn Store,
         progress: Progress<'_>,
     ) -> Result<(Vec<Trial>, Vec<Option<ForestSize>>), LearnError> {
@@ -199,7 +194,7 @@ impl<L: Learner> Round<'_, L> {
         let score = |members: &[usize], fold: usize| -> Vec<Option<f64>> {
             let trials: Vec<usize> = members.iter().map(|&member| which[member]).collect();
             let known: Vec<Option<Known>> =
-                trials.iter().map(|&trial| store.known(trial, fold)).collect();
+                trials.iter().map(|&trial| store.known(trial, fold, rows)).collect();
             // Each result is that of its trial alone, so only what is missing needs a fit.
             let missing: Vec<usize> =
                 trials.iter().zip(&known).filter(|(_, k)| k.is_none()).map(|(&t, _)| t).collect();
@@ -207,7 +202,7 @@ impl<L: Learner> Round<'_, L> {
             if !missing.is_empty() && !failed.load(Ordering::Relaxed) {
                 let started = Instant::now();
                 fitted = self.fit_and_score(&missing, fold, rows);
-                if store.keep(fold, &fitted, started.elapsed().as_secs_f64()).is_err() {
+                if store.keep(fold, rows, &fitted, started.elapsed().as_secs_f64()).is_err() {
                     failed.store(true, Ordering::Relaxed);
                 }
             }
@@ -230,7 +225,7 @@ impl<L: Learner> Round<'_, L> {
     }
 
     /// Results of `trials` on a fold, in order, from as few fits as their family needs.
-    fn fit_and_score(&self, trials: &[usize], fold: usize, rows: usize) -> Vec<Scored> {
+    fn fit_and_score(&self, trials: &[usize], fold: usize, rows: Option<usize>) -> Vec<Scored> {
         let part = &self.parts[fold];
         let group: Vec<&L::Params> = trials.iter().map(|&trial| &self.params[trial]).collect();
         // Data faults were found before; what is left is a fault of these parameters.
@@ -301,9 +296,9 @@ impl Part {
         }
     }
 
-    /// The fold with its first `rows` training rows.
-    fn fold<'a>(&'a self, task: &Task<'a>, rows: usize) -> Fold<'a> {
-        let n = rows.min(self.rows.len());
+    /// The fold with its first `rows` training rows, or all.
+    fn fold<'a>(&'a self, task: &Task<'a>, rows: Option<usize>) -> Fold<'a> {
+        let n = rows.map_or(self.rows.len(), |rows| rows.min(self.rows.len()));
         Fold {
             x: task.x,
             rows: &self.rows[..n],

@@ -24,16 +24,23 @@ pub struct Scored {
     pub known: Known,
 }
 
-/// Keeps the results of a search as they come, and gives back those of an interrupted one.
+/// Keeps the results of a search as they come, and gives back those of an interrupted one. `rows`
+/// are the training rows of a round of successive halving, none where all were taken.
 pub trait Store: Sync {
     /// Result of a trial on a fold, if it is known already.
-    fn known(&self, trial: usize, fold: usize) -> Option<Known>;
+    fn known(&self, trial: usize, fold: usize, rows: Option<usize>) -> Option<Known>;
 
     /// Keeps results of trials that one fit served; `seconds` is the time of all of them.
     ///
     /// # Errors
     /// The search ends as soon as something cannot be kept; the store knows why.
-    fn keep(&self, fold: usize, scored: &[Scored], seconds: f64) -> Result<(), StoreError>;
+    fn keep(
+        &self,
+        fold: usize,
+        rows: Option<usize>,
+        scored: &[Scored],
+        seconds: f64,
+    ) -> Result<(), StoreError>;
 }
 
 /// A result could not be kept.
@@ -44,11 +51,11 @@ pub struct StoreError;
 pub struct NoStore;
 
 impl Store for NoStore {
-    fn known(&self, _: usize, _: usize) -> Option<Known> {
+    fn known(&self, _: usize, _: usize, _: Option<usize>) -> Option<Known> {
         None
     }
 
-    fn keep(&self, _: usize, _: &[Scored], _: f64) -> Result<(), StoreError> {
+    fn keep(&self, _: usize, _: Option<usize>, _: &[Scored], _: f64) -> Result<(), StoreError> {
         Ok(())
     }
 }

@@ -168,24 +168,33 @@ fn halving_ends_with_fits_to_all_rows() {
     assert!(done.trials.iter().all(|t| t.mean().is_some()));
 }
 
+/// Trial, fold and rows of a round.
+type Key = (usize, usize, Option<usize>);
+
 /// Remembers everything and fails after some results, as a full disk would.
 #[derive(Default)]
 struct Memory {
-    results: std::sync::Mutex<BTreeMap<(usize, usize), Known>>,
+    results: std::sync::Mutex<BTreeMap<Key, Known>>,
     room: usize,
 }
 
 impl Store for Memory {
-    fn known(&self, trial: usize, fold: usize) -> Option<Known> {
-        self.results.lock().unwrap().get(&(trial, fold)).copied()
+    fn known(&self, trial: usize, fold: usize, rows: Option<usize>) -> Option<Known> {
+        self.results.lock().unwrap().get(&(trial, fold, rows)).copied()
     }
 
-    fn keep(&self, fold: usize, scored: &[Scored], _: f64) -> Result<(), StoreError> {
+    fn keep(
+        &self,
+        fold: usize,
+        rows: Option<usize>,
+        scored: &[Scored],
+        _: f64,
+    ) -> Result<(), StoreError> {
         let mut results = self.results.lock().unwrap();
         if results.len() >= self.room {
             return Err(StoreError);
         }
-        results.extend(scored.iter().map(|s| ((s.trial, fold), s.known)));
+        results.extend(scored.iter().map(|s| ((s.trial, fold, rows), s.known)));
         Ok(())
     }
 }
@@ -203,6 +212,26 @@ fn an_interrupted_search_ends_like_an_undisturbed_one() {
     let undisturbed = run(&learner, &table, 30, 2);
     assert_eq!(resumed.trials, undisturbed.trials);
     assert_eq!(resumed.sizes, undisturbed.sizes);
+}
+
+#[test]
+fn an_interrupted_halving_repeats_no_round() {
+    let table = table();
+    let folds = GroupedKFold::new(20, 4, 2).unwrap();
+    let halving = Halving { trials: 12, first_rows: 20, factor: 2 };
+    let go = |store: &dyn Store| {
+        let learner = BoostedLearner;
+        search_by_halving(&learner, table.task(), &folds, halving, 9, store, &|_, _| {})
+    };
+    // In the second round.
+    let mut store = Memory { room: 60, ..Memory::default() };
+    assert!(matches!(go(&store), Err(LearnError::Store)));
+    store.room = usize::MAX;
+    let (resumed, undisturbed) = (go(&store).unwrap(), go(&NoStore).unwrap());
+    assert_eq!(resumed.trials, undisturbed.trials);
+    assert_eq!(store.results.lock().unwrap().len(), 4 * (12 + 6 + 3 + 2));
+    store.room = 0;
+    assert_eq!(go(&store).unwrap().trials, undisturbed.trials, "nothing is left to fit");
 }
 
 #[test]

@@ -143,6 +143,7 @@ pub(crate) fn record(sizes: Sizes, seed: u64) -> Record {
             train_models: sizes.models * 4,
             test_models: sizes.models,
             folds: 5,
+            models_per_fold: vec![48; 5],
             simulated: true,
             noise_percent: Some(1.0),
         },
@@ -305,7 +306,7 @@ fn stats(target: Target) -> ForestStats {
 fn cut(target: Target) -> BudgetCut {
     let option = |leaves, mape| CutOption {
         leaves,
-        est_bytes: 12 * u64::from(leaves),
+        compiled_bytes: 12 * u64::from(leaves),
         cv_mape_percent: mape,
     };
     BudgetCut {

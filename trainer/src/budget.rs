@@ -1,9 +1,8 @@
 //! Predictors that together fit the flash: the preferred ones if they do, else smaller trials or
 //! pruned forests, whichever cross-validate better.
 
-use enerinfer_artifacts::Predictor;
 use enerinfer_artifacts::record::{BudgetCut, CutOption};
-use enerinfer_codegen::estimate_bytes;
+use enerinfer_artifacts::{Bundle, Predictor};
 use enerinfer_hyperparam::{GroupedKFold, Trial};
 
 use crate::TrainError;
@@ -11,7 +10,7 @@ use crate::cli::Pick;
 use crate::pipeline::{Config, Searched, compiled_targets, predictor};
 use crate::prune::{Preferred, Pruned, prune};
 use crate::select::{Choice, Sized, fit_together, front};
-use crate::size_front::{self, Point};
+use crate::size_front::{self, Point, compiled_bytes};
 
 /// What is compiled, per target.
 pub(crate) struct Selected {
@@ -26,7 +25,7 @@ pub(crate) struct Selected {
 }
 
 /// Chooses a trial for every compiled target and fits it on all training rows, so that the fitted
-/// forests together are within the budget.
+/// forests together, compiled, are within the budget. `frame` is the bundle without predictors.
 ///
 /// # Errors
 /// A target without a usable trial, a pick that nothing meets, or a budget that nothing fits.
@@ -35,9 +34,10 @@ pub(crate) fn select(
     points: &[Vec<Point>],
     config: &Config<'_>,
     folds: &GroupedKFold,
+    frame: &Bundle,
     fit_seed: u64,
 ) -> Result<Selected, TrainError> {
-    let smaller = match smaller(searched, points, config, fit_seed) {
+    let smaller = match smaller(searched, points, config, frame, fit_seed) {
         Ok((selected, true)) => return Ok(selected),
         smaller => if_it_fits(smaller.map(|(selected, _)| selected))?,
     };
@@ -47,7 +47,7 @@ pub(crate) fn select(
         let fixed = picked(searched, points, config).is_some();
         preferred.push(Preferred { searched, choice: best.choice, fixed });
     }
-    let pruned = prune(&preferred, folds, config.flash_budget_bytes, fit_seed);
+    let pruned = prune(&preferred, folds, frame, config.flash_budget_bytes, fit_seed);
     let pruned = match smaller {
         // What cannot even be pruned to the budget ends here, with what it needs.
         None => Some(pruned?),
@@ -66,12 +66,15 @@ pub(crate) fn select(
         let family = &searched.families[choice.family];
         let model = family.refit(choice.trial, &searched.data, fit_seed)?;
         let whole = predictor(&searched.data, model)?;
-        let of = |s: &Option<Selected>| s.as_ref().map(|s| option(&s.predictors[i], &s.scores[i]));
+        let of = |s: &Option<Selected>| match s {
+            Some(s) => option(frame, &s.predictors[i], &s.scores[i]).map(Some),
+            None => Ok(None),
+        };
         cuts.push(BudgetCut {
             target: searched.data.target,
-            preferred: option(&whole, &family.candidates[choice.trial].trial),
-            pruned: of(&pruned),
-            smaller: of(&smaller),
+            preferred: option(frame, &whole, &family.candidates[choice.trial].trial)?,
+            pruned: of(&pruned)?,
+            smaller: of(&smaller)?,
             pruned_is_compiled,
         });
     }
@@ -93,12 +96,12 @@ fn selected(preferred: &[Preferred<'_>], pruned: Pruned) -> Selected {
     Selected { choices, predictors, scores, cuts: Vec::new() }
 }
 
-fn option(predictor: &Predictor, score: &Trial) -> CutOption {
-    CutOption {
+fn option(frame: &Bundle, predictor: &Predictor, score: &Trial) -> Result<CutOption, TrainError> {
+    Ok(CutOption {
         leaves: predictor.forest.stats().leaves,
-        est_bytes: estimate_bytes(&predictor.forest),
+        compiled_bytes: compiled_bytes(frame, predictor.clone())?,
         cv_mape_percent: score.mean().unwrap_or(f64::MAX),
-    }
+    })
 }
 
 /// The most accurate trials that together fit, and whether they are the preferred ones.
@@ -106,6 +109,7 @@ fn smaller(
     searched: &[Searched],
     points: &[Vec<Point>],
     config: &Config<'_>,
+    frame: &Bundle,
     fit_seed: u64,
 ) -> Result<(Selected, bool), TrainError> {
     let budget_bytes = config.flash_budget_bytes;
@@ -122,7 +126,10 @@ fn smaller(
                 predictor(&s.data, s.families[c.family].refit(c.trial, &s.data, fit_seed)?)
             })
             .collect::<Result<Vec<Predictor>, TrainError>>()?;
-        let actual: u64 = predictors.iter().map(|p| estimate_bytes(&p.forest)).sum();
+        let mut actual = 0;
+        for predictor in &predictors {
+            actual += compiled_bytes(frame, predictor.clone())?;
+        }
         if actual <= budget_bytes {
             let first = fronts.iter().zip(&choices).all(|(front, c)| front[0].choice == *c);
             let scores = compiled_targets(searched)

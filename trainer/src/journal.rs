@@ -85,6 +85,9 @@ struct Entry {
     /// Number of the trial within its target and family.
     trial: usize,
     fold: usize,
+    /// Training rows of a round of successive halving that not every trial survives.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    rows: Option<usize>,
     params: BTreeMap<String, String>,
     /// `None` if the fit diverged.
     mape_percent: Option<f64>,
@@ -94,7 +97,7 @@ struct Entry {
     seconds: f64,
 }
 
-type Key = (Target, String, usize, usize);
+type Key = (Target, String, usize, usize, Option<usize>);
 
 /// Digest of everything that a trial's scores depend on. Trials and families are keys of the
 /// journal: a search may be resumed with more of them.
@@ -171,7 +174,7 @@ impl Journal {
                 let e: Entry = serde_json::from_slice(&line).map_err(damaged)?;
                 let size = e.size.map(|(trees, leaves)| ForestSize { trees, leaves });
                 let score = Known { mape_percent: e.mape_percent, size };
-                known.insert((e.target, e.family, e.trial, e.fold), score);
+                known.insert((e.target, e.family, e.trial, e.fold, e.rows), score);
             }
             whole += line.len() as u64;
         }
@@ -191,8 +194,9 @@ impl Journal {
         family: &str,
         trial: usize,
         fold: usize,
+        rows: Option<usize>,
     ) -> Option<Known> {
-        self.known.get(&(target, family.to_owned(), trial, fold)).copied()
+        self.known.get(&(target, family.to_owned(), trial, fold, rows)).copied()
     }
 
     /// Number of folds that need not be scored again.
@@ -206,6 +210,7 @@ impl Journal {
         target: Target,
         family: &str,
         fold: usize,
+        rows: Option<usize>,
         scored: &[Scored],
         seconds: f64,
     ) -> Result<(), JournalError> {
@@ -217,6 +222,7 @@ impl Journal {
                 family: family.to_owned(),
                 trial: s.trial,
                 fold,
+                rows,
                 params: s.params.clone(),
                 mape_percent: s.known.mape_percent,
                 size: s.known.size.map(|size| (size.trees, size.leaves)),
@@ -254,7 +260,7 @@ mod tests {
     }
 
     fn append(journal: &Journal, scored: &[Scored]) {
-        journal.append(Target::Peak, "random_forest", 0, scored, 0.5).unwrap();
+        journal.append(Target::Peak, "random_forest", 0, None, scored, 0.5).unwrap();
     }
 
     #[test]
@@ -273,11 +279,12 @@ mod tests {
 
         let journal = Journal::resume(&path, "run").unwrap();
         assert_eq!(journal.resumed(), 2);
-        let known = |trial| journal.known(Target::Peak, "random_forest", trial, 0);
+        let known = |trial| journal.known(Target::Peak, "random_forest", trial, 0, None);
         assert_eq!(known(0), Some(scored(0, Some(odd)).known));
         assert_eq!(known(1).unwrap().mape_percent, None);
         assert_eq!(known(2), None);
-        assert_eq!(journal.known(Target::Scale, "random_forest", 0, 0), None);
+        assert_eq!(journal.known(Target::Scale, "random_forest", 0, 0, None), None);
+        assert_eq!(journal.known(Target::Peak, "random_forest", 0, 0, Some(100)), None);
         append(&journal, &[scored(2, Some(1.0))]);
         for second in [Journal::start(&path, "run"), Journal::resume(&path, "run")] {
             assert!(matches!(second, Err(JournalError::InUse { .. })), "one run per folder");

@@ -152,7 +152,7 @@ pub fn run(config: &Config<'_>, progress: &Progress) -> Result<Outcome, TrainErr
         .map(|s| size_front::points(s, &bundle, config.flash_budget_bytes, seeds.fit, progress))
         .collect::<Result<Vec<_>, _>>()?;
     let Selected { choices: selected, predictors, scores, cuts } =
-        budget::select(&searched, &points, config, &folds, seeds.fit)?;
+        budget::select(&searched, &points, config, &folds, &bundle, seeds.fit)?;
     bundle.predictors = predictors;
     // What is judged is what the device computes: integer predictors, after every pass.
     let lowered = lower(&bundle, &Options::default())?;
@@ -225,6 +225,7 @@ pub fn run(config: &Config<'_>, progress: &Progress) -> Result<Outcome, TrainErr
             train_models: train.models.len() as u32,
             test_models: test.models.len() as u32,
             folds: FOLDS as u32,
+            models_per_fold: models_per_fold(&folds, train.models.len()),
             simulated: matches!(table.source, Source::Simulated(_)),
             noise_percent: config.noiseless.map(|(_, percent)| percent),
         },
@@ -269,6 +270,11 @@ fn training_models(all: &[u32], count: Option<usize>, seed: u64) -> Vec<usize> {
         chosen.sort_unstable();
     }
     chosen
+}
+
+fn models_per_fold(folds: &GroupedKFold, models: usize) -> Vec<u32> {
+    let groups: Vec<u32> = (0..models as u32).collect();
+    (0..folds.k()).map(|fold| folds.rows(fold, &groups).1.len() as u32).collect()
 }
 
 fn indices(models: &[u32]) -> Vec<usize> {

@@ -1,6 +1,6 @@
 //! Pruning the preferred predictors to the flash budget, scored on held-out folds.
 
-use enerinfer_artifacts::{Forest, Predictor};
+use enerinfer_artifacts::{Bundle, Forest, Predictor};
 use enerinfer_codegen::estimate_bytes;
 use enerinfer_hyperparam::{GroupedKFold, Trial, mape_percent};
 use enerinfer_learners::{Model, Pruner, predict};
@@ -9,6 +9,7 @@ use crate::TrainError;
 use crate::pipeline::{Searched, predictor};
 use crate::search::compiled;
 use crate::select::Choice;
+use crate::size_front::compiled_bytes;
 
 /// Steps of the bisection; after so many the cost of a leaf is exact to 2⁻²⁰ of itself.
 const STEPS: u32 = 26;
@@ -39,6 +40,7 @@ pub(crate) struct Pruned {
 pub(crate) fn prune(
     preferred: &[Preferred<'_>],
     folds: &GroupedKFold,
+    frame: &Bundle,
     budget_bytes: u64,
     fit_seed: u64,
 ) -> Result<Pruned, TrainError> {
@@ -52,27 +54,46 @@ pub(crate) fn prune(
     let forests = |leaf_cost: f64| -> Vec<Forest<f64>> {
         preferred.iter().zip(&pruners).map(|(p, pruner)| p.prune(pruner, leaf_cost)).collect()
     };
-    let bytes = |leaf_cost: f64| forests(leaf_cost).iter().map(estimate_bytes).sum::<u64>();
-    let (mut low, mut high) = COSTS;
-    let smallest = bytes(high.exp2());
-    if smallest > budget_bytes {
-        return Err(TrainError::FlashBudget { smallest, budget: budget_bytes });
-    }
-    for _ in 0..STEPS {
-        let middle = f64::midpoint(low, high);
-        *if bytes(middle.exp2()) <= budget_bytes { &mut high } else { &mut low } = middle;
-    }
-    let leaf_cost = high.exp2();
+    let mut allowed = budget_bytes;
+    let (leaf_cost, predictors) = loop {
+        let leaf_cost = lowest_cost(forests, allowed)
+            .map_err(|smallest| TrainError::FlashBudget { smallest, budget: budget_bytes })?;
+        let predictors = preferred
+            .iter()
+            .zip(forests(leaf_cost))
+            .map(|(p, forest)| predictor(&p.searched.data, Model::Forest(forest)))
+            .collect::<Result<Vec<Predictor>, TrainError>>()?;
+        let mut actual = 0;
+        for predictor in &predictors {
+            actual += compiled_bytes(frame, predictor.clone())?;
+        }
+        if actual <= budget_bytes {
+            break (leaf_cost, predictors);
+        }
+        // The passes that follow made more of them than the estimate before: ask for less.
+        allowed = (allowed.saturating_mul(budget_bytes) / actual).min(allowed - 1);
+    };
     let mut scores = Vec::new();
     for p in preferred {
         scores.push(p.cross_validate(folds, leaf_cost, fit_seed)?);
     }
-    let predictors = preferred
-        .iter()
-        .zip(forests(leaf_cost))
-        .map(|(p, forest)| predictor(&p.searched.data, Model::Forest(forest)))
-        .collect::<Result<_, _>>()?;
     Ok(Pruned { predictors, scores })
+}
+
+/// The lowest cost of a leaf at which forests are at most so large before the passes; the error is
+/// the smallest size.
+fn lowest_cost(forests: impl Fn(f64) -> Vec<Forest<f64>>, most_bytes: u64) -> Result<f64, u64> {
+    let bytes = |leaf_cost: f64| forests(leaf_cost).iter().map(estimate_bytes).sum::<u64>();
+    let (mut low, mut high) = COSTS;
+    let smallest = bytes(high.exp2());
+    if smallest > most_bytes {
+        return Err(smallest);
+    }
+    for _ in 0..STEPS {
+        let middle = f64::midpoint(low, high);
+        *if bytes(middle.exp2()) <= most_bytes { &mut high } else { &mut low } = middle;
+    }
+    Ok(high.exp2())
 }
 
 impl Preferred<'_> {
@@ -109,7 +130,7 @@ impl Preferred<'_> {
 
 #[cfg(test)]
 mod tests {
-    use enerinfer_artifacts::Target;
+    use enerinfer_artifacts::{PlatformId, Provenance, Target};
     use enerinfer_datasets::sampler;
     use enerinfer_device::{Noise, SimulatedDevice};
 
@@ -151,16 +172,33 @@ mod tests {
                 fixed,
             })
         };
-        let bytes = |pruned: &Pruned| -> Vec<u64> {
-            pruned.predictors.iter().map(|p| estimate_bytes(&p.forest)).collect()
+        let frame = Bundle {
+            platform: PlatformId {
+                name: "h_phone".to_owned(),
+                engine: String::new(),
+                weight_format: String::new(),
+                power_domain: String::new(),
+                source: "simulated:h_phone".to_owned(),
+            },
+            clocks: table.platform.clocks.clone(),
+            predictors: Vec::new(),
+            thermal: None,
+            accuracy: Vec::new(),
+            test_shapes: table.models.iter().take(4).map(|m| *m.shape.dims()).collect(),
+            provenance: Provenance { data_digest: String::new(), seed: 0, command: String::new() },
         };
-        let whole = bytes(&prune(&all(false), &folds, u64::MAX, 2).unwrap());
+        let bytes = |pruned: &Pruned| -> Vec<u64> {
+            let compiled = |p: &Predictor| compiled_bytes(&frame, p.clone()).unwrap();
+            pruned.predictors.iter().map(compiled).collect()
+        };
+        let whole = bytes(&prune(&all(false), &folds, &frame, 1 << 40, 2).unwrap());
         let total: u64 = whole.iter().sum();
-        let half = prune(&all(false), &folds, total / 2, 2).unwrap();
+        let half = prune(&all(false), &folds, &frame, total / 2, 2).unwrap();
         assert!(bytes(&half).iter().sum::<u64>() <= total / 2);
         assert!(half.scores.iter().all(|score| score.mean().is_some()));
-        assert_eq!(bytes(&prune(&all(true), &folds, total, 2).unwrap()), whole, "picked ones stay");
-        let error = prune(&all(true), &folds, total / 2, 2).err().unwrap();
-        assert!(error.to_string().contains(&total.to_string()), "{error}");
+        let fixed = |budget| prune(&all(true), &folds, &frame, budget, 2);
+        assert_eq!(bytes(&fixed(1 << 40).unwrap()), whole, "picked ones stay");
+        let error = fixed(total / 2).err().unwrap().to_string();
+        assert!(error.contains("flash budget"), "{error}");
     }
 }

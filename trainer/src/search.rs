@@ -416,12 +416,19 @@ struct JournalStore<'a> {
 }
 
 impl Store for JournalStore<'_> {
-    fn known(&self, trial: usize, fold: usize) -> Option<Known> {
-        self.journal.known(self.target, self.family, trial, fold)
+    fn known(&self, trial: usize, fold: usize, rows: Option<usize>) -> Option<Known> {
+        self.journal.known(self.target, self.family, trial, fold, rows)
     }
 
-    fn keep(&self, fold: usize, scored: &[Scored], seconds: f64) -> Result<(), StoreError> {
-        self.journal.append(self.target, self.family, fold, scored, seconds).map_err(|e| {
+    fn keep(
+        &self,
+        fold: usize,
+        rows: Option<usize>,
+        scored: &[Scored],
+        seconds: f64,
+    ) -> Result<(), StoreError> {
+        let kept = self.journal.append(self.target, self.family, fold, rows, scored, seconds);
+        kept.map_err(|e| {
             let mut fault = self.fault.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
             fault.get_or_insert(e);
             StoreError

@@ -51,9 +51,9 @@ pub(crate) fn points(
     Ok(points)
 }
 
-/// Bytes of a predictor after every pass. Passes treat each predictor by itself, so the others of
+/// Bytes of a predictor of `frame` after every pass. Passes treat each predictor by itself, so the others of
 /// the bundle may be constants.
-fn compiled_bytes(frame: &Bundle, predictor: Predictor) -> Result<u64, TrainError> {
+pub(crate) fn compiled_bytes(frame: &Bundle, predictor: Predictor) -> Result<u64, TrainError> {
     let target = predictor.target;
     let constant = |target| Predictor {
         target,
@@ -64,7 +64,8 @@ fn compiled_bytes(frame: &Bundle, predictor: Predictor) -> Result<u64, TrainErro
     let mut predictors: Vec<Predictor> =
         [Target::Peak, Target::Scale].into_iter().filter(|&t| t != target).map(constant).collect();
     predictors.push(predictor);
-    let lowered = lower(&Bundle { predictors, ..frame.clone() }, &Options::default())?;
+    let options = Options { max_nodes: u64::MAX, ..Options::default() };
+    let lowered = lower(&Bundle { predictors, ..frame.clone() }, &options)?;
     Ok(lowered.predictor(target).map_or(0, |p| estimate_bytes(&p.forest)))
 }
 

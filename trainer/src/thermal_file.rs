@@ -80,7 +80,7 @@ pub(crate) fn plausible(model: &ThermalModel) -> Result<(), String> {
         for steady in TRIED_CELSIUS {
             let cool = model.predict_celsius(&[steady; THERMAL_WINDOW], 0.0, ahead_s);
             // NaN is within nothing.
-            if !((cool - steady).abs() <= MOST_DRIFT_CELSIUS) {
+            if !(-MOST_DRIFT_CELSIUS..=MOST_DRIFT_CELSIUS).contains(&(cool - steady)) {
                 return Err(format!(
                     "a shell that was at {steady} °C for {THERMAL_WINDOW} s is predicted at \
                      {cool:.1} °C {ahead_s} s later without any power: check units and order of the \

@@ -55,6 +55,8 @@ fn writes_what_it_promises_and_the_same_for_any_number_of_threads() {
     assert_eq!(bundle.platform.source, "simulated:h_phone");
     assert!(record.data.simulated);
     assert_eq!((record.data.train_models, record.data.test_models), (24, 6));
+    assert_eq!(record.data.models_per_fold.iter().sum::<u32>(), 24);
+    assert!(record.data.models_per_fold.iter().all(|&models| models == 4 || models == 5));
     assert!(record.targets.iter().all(|t| t.trials.len() == 6));
     assert!(record.size.est_bytes <= record.size.budget_bytes);
     assert!(String::from_utf8_lossy(&one["report.html"]).contains("SIMULATED"));
@@ -105,6 +107,43 @@ fn trains_on_a_users_own_table_and_gives_the_same_predictors() {
 
     let choose = ["choose", "--measurements", "out/h_phone/measurements.csv", "--qoe", "5"];
     assert!(train(folder.path(), &choose).stdout.starts_with("SIMULATED"));
+}
+
+/// Nothing varies: every family says the constant, no ranking exists, and nothing is NaN.
+#[test]
+fn constant_measurements_are_learnt_by_every_family() {
+    let folder = tempfile::tempdir().unwrap();
+    let small = ["--platform", "h_phone", "--models", "12", "--trials", "1", "--quiet"];
+    assert_eq!(train(folder.path(), &small).code, 0);
+    let simulated = folder.path().join("out/h_phone/measurements.csv");
+    let text = std::fs::read_to_string(simulated).unwrap();
+    let mut columns: Vec<usize> = Vec::new();
+    let constant = text.lines().map(|line| {
+        let mut fields: Vec<&str> = line.split(',').collect();
+        if columns.is_empty() {
+            let names = ["throughput_tok_per_s", "power_w", "accel_power_w"];
+            columns.extend(names.map(|n| fields.iter().position(|f| *f == n).unwrap()));
+        } else {
+            columns.iter().for_each(|&at| fields[at] = "7.5");
+        }
+        fields.join(",") + "\n"
+    });
+    let constant: String = constant.collect();
+    std::fs::write(folder.path().join("constant.csv"), constant).unwrap();
+    let args = ["--platform", "x", "--measurements", "constant.csv", "--trials", "2", "--quiet"];
+    let run = train(folder.path(), &[&args[..], &["--all-families"]].concat());
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let record = Record::read(&folder.path().join("out/x/report.json")).unwrap();
+    assert!(record.ranking.per_model.iter().all(|model| model.kendall_tau_b.is_none()));
+    let scored = record.details.families.iter().filter(|f| f.target != Target::Peak);
+    for family in scored {
+        let error = family.heldout_mape_percent.unwrap();
+        // The perceptron's solver stops near the constant.
+        let most = if family.family == "mlp" { 1.0 } else { 1e-3 };
+        assert!(error < most, "{} {}: {error} %", family.target.name(), family.family);
+    }
+    let shares = record.details.importances.iter().filter(|i| i.target != Target::Peak);
+    assert!(shares.clone().count() > 0 && shares.clone().all(|i| i.share == 0.0));
 }
 
 /// Runs on a table changed by `edit` and returns the error; nothing may be written.

@@ -1,6 +1,6 @@
 //! What the numbers were made from.
 
-use enerinfer_artifacts::record::Record;
+use enerinfer_artifacts::record::{DataSummary, Record};
 
 use super::search::params;
 use crate::document::{Cell, Part, Section, Table, heads};
@@ -37,7 +37,7 @@ pub(super) fn section(record: &Record) -> Section {
                 data.models, data.train_models, data.test_models
             ),
         ),
-        ("Folds, grouped by model", data.folds.to_string()),
+        ("Folds, grouped by model", folds(data)),
         ("Accelerator clocks", range(&record.clocks.accel_khz)),
         ("Memory clocks", range(&record.clocks.mem_khz)),
         ("Seed", record.seed.to_string()),
@@ -80,5 +80,14 @@ pub(super) fn section(record: &Record) -> Section {
         lead: "The same table, seed and tool version give the same report, byte for byte."
             .to_owned(),
         parts,
+    }
+}
+
+/// Folds and how many models each has, where that is known.
+fn folds(data: &DataSummary) -> String {
+    let models: Vec<String> = data.models_per_fold.iter().map(u32::to_string).collect();
+    match &models[..] {
+        [] => data.folds.to_string(),
+        _ => format!("{} of {} models", data.folds, models.join(", ")),
     }
 }

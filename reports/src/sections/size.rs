@@ -84,7 +84,7 @@ fn cuts(cuts: &[BudgetCut]) -> Table {
     let cells = |option: Option<CutOption>| {
         [
             Cell::Number(option.map(|o| f64::from(o.leaves)), 0),
-            Cell::Number(option.map(|o| o.est_bytes as f64), 0),
+            Cell::Number(option.map(|o| o.compiled_bytes as f64), 0),
             Cell::Number(option.map(|o| o.cv_mape_percent), 3),
         ]
     };

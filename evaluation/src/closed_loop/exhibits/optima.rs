@@ -247,3 +247,25 @@ pub fn exhibit() -> Result<Exhibit, LoopError> {
         charts,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_mixture_is_cheaper_than_the_oracle_and_speed_costs() -> Result<(), LoopError> {
+        let scenario = stress(HeatSplit::Total, 5.0)?;
+        let j_per_token = |d: &enerinfer_device::Decode| d.power_w / d.throughput_tok_per_s;
+        let fast = scenario.truth.iter().filter(|d| d.throughput_tok_per_s >= 5.0);
+        let oracle = fast.min_by(|a, b| j_per_token(a).total_cmp(&j_per_token(b)));
+        let Some(oracle) = oracle else { panic!("no point is fast enough") };
+        let least = |tok_per_s| least_j_per_token(&scenario, tok_per_s);
+        assert_eq!(least(oracle.throughput_tok_per_s), Some(j_per_token(oracle)));
+        assert_eq!(least(5.0), Some(j_per_token(oracle)), "slower is not cheaper");
+        let fastest = scenario.truth.last().map_or(0.0, |d| d.throughput_tok_per_s);
+        let costs: Vec<f64> = [6.0, 8.0, 12.0, fastest].into_iter().filter_map(least).collect();
+        assert!(costs.len() == 4 && costs.windows(2).all(|c| c[0] < c[1]), "{costs:?}");
+        assert_eq!(least(fastest + 1.0), None);
+        Ok(())
+    }
+}
