@@ -76,7 +76,9 @@ impl Fitted {
 
 /// Refuses coefficients of other units or order than documented, by what they predict.
 pub(crate) fn plausible(model: &ThermalModel) -> Result<(), String> {
-    for ahead_s in [1, THERMAL_HORIZON_S].map(|s| s as f64) {
+    // A second after, heat is still on its way to the shell, and a fit to noise may go either way.
+    let ahead = [(1, -MOST_WARMING_CELSIUS_PER_W), (THERMAL_HORIZON_S, 0.0)];
+    for (ahead_s, least_warming) in ahead.map(|(s, least)| (s as f64, least)) {
         for steady in TRIED_CELSIUS {
             let cool = model.predict_celsius(&[steady; THERMAL_WINDOW], 0.0, ahead_s);
             // NaN is within nothing.
@@ -89,11 +91,11 @@ pub(crate) fn plausible(model: &ThermalModel) -> Result<(), String> {
             }
         }
         let warming = model.power_c_per_w + model.time_power_c_per_ws * ahead_s;
-        if !(0.0..=MOST_WARMING_CELSIUS_PER_W).contains(&warming) {
+        if !(least_warming..=MOST_WARMING_CELSIUS_PER_W).contains(&warming) {
             return Err(format!(
-                "a watt more is predicted to change the shell by {warming} °C within {ahead_s} s; 0 \
-                 to {MOST_WARMING_CELSIUS_PER_W} are possible: check units and signs of \
-                 power_c_per_w and time_power_c_per_ws"
+                "a watt more is predicted to change the shell by {warming} °C within {ahead_s} s; \
+                 {least_warming} to {MOST_WARMING_CELSIUS_PER_W} are possible: check units and \
+                 signs of power_c_per_w and time_power_c_per_ws"
             ));
         }
     }
