@@ -183,8 +183,12 @@ pub fn run(config: &Config<'_>, progress: &Progress) -> Result<Outcome, TrainErr
     }
     if let Some(cut) = cuts.first() {
         notes.push(format!(
-            "The preferred predictors exceed the flash budget: {} are compiled instead.",
-            if cut.pruned_is_compiled { "their forests, pruned," } else { "smaller trials" }
+            "Over the flash budget, so {} (report: size).",
+            if cut.pruned_is_compiled {
+                "forests are pruned"
+            } else {
+                "smaller trials are compiled"
+            }
         ));
     }
     for Pick { target, bytes } in config.picks {
