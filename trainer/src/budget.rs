@@ -10,7 +10,7 @@ use crate::cli::Pick;
 use crate::pipeline::{Config, Searched, compiled_targets, predictor};
 use crate::prune::{Preferred, Pruned, prune};
 use crate::select::{Choice, Sized, fit_together, front};
-use crate::size_front::{self, Point, compiled_bytes};
+use crate::size_front::{self, Point, compiled_bytes, compiled_bytes_of_all};
 
 /// What is compiled, per target.
 pub(crate) struct Selected {
@@ -126,10 +126,7 @@ fn smaller(
                 predictor(&s.data, s.families[c.family].refit(c.trial, &s.data, fit_seed)?)
             })
             .collect::<Result<Vec<Predictor>, TrainError>>()?;
-        let mut actual = 0;
-        for predictor in &predictors {
-            actual += compiled_bytes(frame, predictor.clone())?;
-        }
+        let actual = compiled_bytes_of_all(frame, &predictors)?;
         if actual <= budget_bytes {
             let first = fronts.iter().zip(&choices).all(|(front, c)| front[0].choice == *c);
             let scores = compiled_targets(searched)

@@ -9,7 +9,7 @@ use crate::TrainError;
 use crate::pipeline::{Searched, predictor};
 use crate::search::compiled;
 use crate::select::Choice;
-use crate::size_front::compiled_bytes;
+use crate::size_front::compiled_bytes_of_all;
 
 /// Steps of the bisection; after so many the cost of a leaf is exact to 2⁻²⁰ of itself.
 const STEPS: u32 = 26;
@@ -63,10 +63,7 @@ pub(crate) fn prune(
             .zip(forests(leaf_cost))
             .map(|(p, forest)| predictor(&p.searched.data, Model::Forest(forest)))
             .collect::<Result<Vec<Predictor>, TrainError>>()?;
-        let mut actual = 0;
-        for predictor in &predictors {
-            actual += compiled_bytes(frame, predictor.clone())?;
-        }
+        let actual = compiled_bytes_of_all(frame, &predictors)?;
         if actual <= budget_bytes {
             break (leaf_cost, predictors);
         }
@@ -138,6 +135,7 @@ mod tests {
     use crate::journal::Journal;
     use crate::samples::{FeatureSet, samples};
     use crate::search::{Family, FamilySearch, Settings, TargetData};
+    use crate::size_front::compiled_bytes;
 
     #[test]
     fn folds_are_pruned_as_the_whole_and_at_no_cost_score_as_the_trial() {

@@ -51,8 +51,16 @@ pub(crate) fn points(
     Ok(points)
 }
 
-/// Bytes of a predictor of `frame` after every pass. Passes treat each predictor by itself, so the others of
-/// the bundle may be constants.
+/// Bytes of predictors of `frame` together, after every pass.
+pub(crate) fn compiled_bytes_of_all(
+    frame: &Bundle,
+    predictors: &[Predictor],
+) -> Result<u64, TrainError> {
+    predictors.iter().map(|p| compiled_bytes(frame, p.clone())).sum()
+}
+
+/// Bytes of a predictor of `frame` after every pass. Passes treat each predictor by itself, so the
+/// others of the bundle may be constants.
 pub(crate) fn compiled_bytes(frame: &Bundle, predictor: Predictor) -> Result<u64, TrainError> {
     let target = predictor.target;
     let constant = |target| Predictor {
