@@ -5,69 +5,73 @@
 //! sums in both directions give the totals. Arithmetic is modulo 2³²: the compiler guarantees that
 //! no total exceeds 32 bits.
 
-use core::ops::AddAssign;
-
 use crate::predictor::finish;
 
-/// What a walk has added to one rectangle.
+/// What a walk has added to rectangles.
 ///
-/// A relaxed atomic where there are such: compilers leave its loads and stores where they are.
+/// Relaxed atomics where there are such: compilers leave their loads and stores where they are.
 /// Plain numbers they keep in registers, of which there are not enough for so many sums, and save
 /// and restore them instead: measured as a third more code on x86-64 and 7 % on thumbv7em.
-#[derive(Debug, Default)]
-pub struct Sum(Cell);
+#[derive(Debug)]
+pub struct Sums<const N: usize>([Cell; N]);
 
 #[cfg(target_has_atomic = "32")]
 type Cell = core::sync::atomic::AtomicI32;
 #[cfg(not(target_has_atomic = "32"))]
 type Cell = core::cell::Cell<i32>;
 
-impl Sum {
-    /// The sum.
-    #[cfg(target_has_atomic = "32")]
-    pub fn get(&self) -> i32 {
-        self.0.load(core::sync::atomic::Ordering::Relaxed)
-    }
-
-    /// The sum.
-    #[cfg(not(target_has_atomic = "32"))]
-    pub fn get(&self) -> i32 {
-        self.0.get()
-    }
-
-    #[cfg(target_has_atomic = "32")]
-    #[inline(always)]
-    fn set(&mut self, value: i32) {
-        self.0.store(value, core::sync::atomic::Ordering::Relaxed);
-    }
-
-    #[cfg(not(target_has_atomic = "32"))]
-    fn set(&mut self, value: i32) {
-        self.0.set(value);
+impl<const N: usize> Default for Sums<N> {
+    fn default() -> Self {
+        Sums(core::array::from_fn(|_| Cell::new(0)))
     }
 }
 
-impl AddAssign<i32> for Sum {
-    #[inline(always)]
-    fn add_assign(&mut self, value: i32) {
-        self.set(self.get().wrapping_add(value));
+impl<const N: usize> Sums<N> {
+    /// Adds a value to the sum at `at`, if there is one.
+    #[inline]
+    pub fn add(&mut self, at: usize, value: i32) {
+        if let Some(sum) = self.0.get(at) {
+            set(sum, get(sum).wrapping_add(value));
+        }
+    }
+
+    /// Adds each sum to its rectangle of a grid of differences. `columns` is one more than there
+    /// are accelerator levels, and there is one row more than memory levels. A rectangle is four
+    /// bytes, from the lowest: the first accelerator level, the one after the last, the first
+    /// memory level, the one after the last.
+    pub fn spread(&self, cells: &mut [u32], columns: usize, rects: &[u32; N]) {
+        spread(cells, columns, rects, &self.0);
     }
 }
 
-/// Sums of nothing.
-pub fn zeros<const N: usize>() -> [Sum; N] {
-    core::array::from_fn(|_| Sum::default())
+#[cfg(target_has_atomic = "32")]
+#[inline]
+fn get(sum: &Cell) -> i32 {
+    sum.load(core::sync::atomic::Ordering::Relaxed)
 }
 
-/// Adds a value to each rectangle of a grid of differences. `columns` is one more than there are
-/// accelerator levels, and there is one row more than memory levels. A rectangle is four bytes,
-/// from the lowest: the first accelerator level, the one after the last, the first memory level,
-/// the one after the last.
-pub fn add(cells: &mut [u32], columns: usize, rects: &[u32], values: &[Sum]) {
-    for (rect, value) in rects.iter().zip(values) {
+#[cfg(not(target_has_atomic = "32"))]
+fn get(sum: &Cell) -> i32 {
+    sum.get()
+}
+
+#[cfg(target_has_atomic = "32")]
+#[inline]
+fn set(sum: &Cell, value: i32) {
+    sum.store(value, core::sync::atomic::Ordering::Relaxed);
+}
+
+#[cfg(not(target_has_atomic = "32"))]
+fn set(sum: &Cell, value: i32) {
+    sum.set(value);
+}
+
+/// Adds a value to each rectangle of a grid of differences.
+fn spread(cells: &mut [u32], columns: usize, rects: &[u32], sums: &[Cell]) {
+    for (rect, sum) in rects.iter().zip(sums) {
         let [accel_from, accel_to, mem_from, mem_to] = rect.to_le_bytes().map(usize::from);
         let (top, bottom) = (mem_from * columns, mem_to * columns);
-        let plus = value.get() as u32;
+        let plus = get(sum) as u32;
         let minus = 0u32.wrapping_sub(plus);
         step(cells, top + accel_from, plus);
         step(cells, top + accel_to, minus);
@@ -121,11 +125,12 @@ mod tests {
     #[test]
     fn values_of_rectangles_add_up() {
         let mut cells = [0; 12];
-        let mut sums: [Sum; 3] = zeros();
-        for (sum, value) in sums.iter_mut().zip([5, -3, 100]) {
-            *sum += value;
+        let mut sums: Sums<3> = Sums::default();
+        for (at, value) in [5, -3, 100].into_iter().enumerate() {
+            sums.add(at, value);
         }
-        add(&mut cells, 4, &RECTS, &sums);
+        sums.add(3, 1); // no such sum
+        sums.spread(&mut cells, 4, &RECTS);
         let mut out = [0; 6];
         read(&mut cells, 4, 1000, 0, u32::MAX, &mut out);
         assert_eq!(out, [1005, 1002, 1002, 1005, 1005, 1105]);

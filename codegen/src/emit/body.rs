@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use super::condition::{self, Ranked, pad};
+use super::condition::{self, Join, Ranked, pad};
 use super::functions::Functions;
 use super::program::{Op, Program};
 
@@ -75,7 +75,7 @@ impl Body<'_> {
                 return writeln!(out, "{line}");
             }
         }
-        condition::write(out, &conditions, "||", depth, before)?;
+        condition::write(out, &conditions, Join::Any, depth, before)?;
         self.block(out, then, depth + 1)?;
         if self.is_inline_branch(rest) {
             let before = "} else ";

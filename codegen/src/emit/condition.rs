@@ -24,27 +24,50 @@ pub(crate) fn text(ranked: &[Ranked], (feature, threshold): Condition, holds: bo
     format!("x.{name} {comparison}")
 }
 
-/// Conditions that all have to hold (or their negations), as comparisons of ranks, without those
-/// that another one implies.
-pub(crate) fn texts(ranked: &[Ranked], conditions: &[(Condition, bool)]) -> Vec<String> {
-    let implied = |&((feature, threshold), holds): &(Condition, bool)| {
+/// How conditions are joined.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Join {
+    All,
+    Any,
+}
+
+impl Join {
+    fn operator(self) -> &'static str {
+        match self {
+            Join::All => "&&",
+            Join::Any => "||",
+        }
+    }
+}
+
+/// Conditions (or their negations) as comparisons of ranks, without those that change nothing
+/// beside another one: of two that bound a rank alike, one is enough.
+pub(crate) fn texts(
+    ranked: &[Ranked],
+    conditions: &[(Condition, bool)],
+    join: Join,
+) -> Vec<String> {
+    let idle = |&((feature, threshold), holds): &(Condition, bool)| {
         conditions.iter().any(|&((same, other), alike)| {
             let stricter = if holds { other < threshold } else { other > threshold };
-            (same, alike) == (feature, holds) && stricter
+            (same, alike) == (feature, holds)
+                && other != threshold
+                && stricter == (join == Join::All)
         })
     };
-    let needed = conditions.iter().filter(|condition| !implied(condition));
+    let needed = conditions.iter().filter(|condition| !idle(condition));
     needed.map(|&(condition, holds)| text(ranked, condition, holds)).collect()
 }
 
-/// Writes `if … {` with all conditions; the cursor stands after the indentation and `before`.
+/// Writes `if … {` with joined conditions; the cursor stands after the indentation and `before`.
 pub(crate) fn write(
     out: &mut dyn Write,
     conditions: &[String],
-    operator: &str,
+    join: Join,
     depth: usize,
     before: &str,
 ) -> io::Result<()> {
+    let operator = join.operator();
     // Breaks where rustfmt does.
     let line = format!("if {}", conditions.join(&format!(" {operator} ")));
     match 4 * depth + before.len() + line.len() {
@@ -66,7 +89,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn conditions_that_others_imply_are_left_out() {
+    fn conditions_that_change_nothing_are_left_out() {
         let ranked = [
             Ranked { name: "layers", thresholds: vec![2, 5, 9] },
             Ranked { name: "heads", thresholds: vec![2, 5, 9] },
@@ -75,6 +98,8 @@ mod tests {
         let below = |feature, threshold| ((feature, threshold), true);
         let all = [above(0, 2), below(0, 9), above(0, 5), above(1, 9), above(1, 2), below(0, 9)];
         let left = ["x.layers <= 2", "x.layers > 1", "x.heads > 2", "x.layers <= 2"];
-        assert_eq!(texts(&ranked, &all), left);
+        assert_eq!(texts(&ranked, &all, Join::All), left);
+        let left = ["x.layers != 0", "x.layers <= 2", "x.heads != 0", "x.layers <= 2"];
+        assert_eq!(texts(&ranked, &all, Join::Any), left);
     }
 }

@@ -282,16 +282,16 @@ impl<'a> File<'a> {
                 0..=NEAR_SUMS => (false, ""),
                 _ => (true, ", &mut more"),
             };
-            writeln!(out, "    let mut sums: Sums = grid::zeros();")?;
+            writeln!(out, "    let mut sums = Sums::default();")?;
             if more {
-                writeln!(out, "    let mut more: More = grid::zeros();")?;
+                writeln!(out, "    let mut more = More::default();")?;
             }
             for start in Statements::of(merged).starts() {
                 writeln!(out, "    add_{start}(&x, &mut sums{argument});")?;
             }
-            writeln!(out, "    grid::add(&mut cells, COLUMNS, &RECTS, &sums);")?;
+            writeln!(out, "    sums.spread(&mut cells, COLUMNS, &RECTS);")?;
             if more {
-                writeln!(out, "    grid::add(&mut cells, COLUMNS, &MORE_RECTS, &more);")?;
+                writeln!(out, "    more.spread(&mut cells, COLUMNS, &MORE_RECTS);")?;
             }
         }
         let (base, shift, max) = (self.base(), self.predictor.shift, self.max());
@@ -314,9 +314,9 @@ impl<'a> File<'a> {
                 literal::array(out, 0, &head("MORE_RECTS", far), far, ";")?;
             }
             // Numbers, since older compilers know no constants that refer to a static.
-            writeln!(out, "\ntype Sums = [grid::Sum; {}];", near.len())?;
+            writeln!(out, "\ntype Sums = grid::Sums<{}>;", near.len())?;
             if !far.is_empty() {
-                writeln!(out, "type More = [grid::Sum; {}];", far.len())?;
+                writeln!(out, "type More = grid::Sums<{}>;", far.len())?;
             }
             let adds = Adds::ToSums { more: !far.is_empty() };
             additions::write(out, &Statements::of(merged), &self.ranked, adds)?;

@@ -13,7 +13,7 @@ const MAX_NESTING: usize = 14;
 const MAX_INLINE: usize = 128;
 
 /// One statement.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Statement {
     /// Adds a value to a rectangle.
     Add(u32, i64),
@@ -113,6 +113,19 @@ impl Statements {
     /// Statements of a side of a branch.
     pub(super) fn side(&self, side: u32) -> &[Statement] {
         &self.blocks[side as usize].statements
+    }
+
+    /// Whether two sides do the same.
+    pub(super) fn same(&self, a: u32, b: u32) -> bool {
+        let (a, b) = (self.side(a), self.side(b));
+        a.len() == b.len()
+            && a.iter().zip(b).all(|(a, b)| match (a, b) {
+                // Nested at most `MAX_NESTING` deep.
+                (Statement::If(a, [al, ar]), Statement::If(b, [bl, br])) => {
+                    a == b && self.same(*al, *bl) && self.same(*ar, *br)
+                }
+                (a, b) => a == b,
+            })
     }
 
     /// Whether the first of two sides is the only one that does something, or the second.

@@ -19,9 +19,9 @@ pub(super) fn accel_power(shape: &Shape, out: &mut [u32; model::POINTS]) {
 
 fn table(x: Ranks, out: &mut [u32; model::POINTS]) {
     let mut cells = START;
-    let mut sums: Sums = grid::zeros();
+    let mut sums = Sums::default();
     add_0(&x, &mut sums);
-    grid::add(&mut cells, COLUMNS, &RECTS, &sums);
+    sums.spread(&mut cells, COLUMNS, &RECTS);
     grid::read(&mut cells, COLUMNS, 251, -11, u32::MAX, out);
 }
 
@@ -55,16 +55,16 @@ const COLUMNS: usize = model::ACCEL_KHZ.len() + 1;
 static START: [u32; 12] = [0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
 static RECTS: [u32; 6] = [33555200, 33555202, 16777984, 33620736, 33554944, 33555201];
 
-type Sums = [grid::Sum; 6];
+type Sums = grid::Sums<6>;
 
 #[inline(never)]
 fn add_0(x: &Ranks, sums: &mut Sums) {
     if x.ffn <= 1 {
         if x.hidden == 0 {
-            sums[0] += 7;
-            sums[3] += 52;
+            sums.add(0, 7);
+            sums.add(3, 52);
         } else if x.vocab > 1 {
-            sums[0] += 106;
+            sums.add(0, 106);
         }
     } else {
         let mut sum = 5;
@@ -79,26 +79,26 @@ fn add_0(x: &Ranks, sums: &mut Sums) {
         } else {
             104
         };
-        sums[0] += sum;
+        sums.add(0, sum);
     }
     if x.vocab == 0 {
-        sums[0] += 2;
+        sums.add(0, 2);
         let mut sum = 19;
         if x.layers <= 2 {
             sum += 38;
         }
-        sums[1] += sum;
+        sums.add(1, sum);
         if x.ffn > 2 {
-            sums[4] += 58;
+            sums.add(4, 58);
         }
     } else {
         let mut sum = 16;
         if x.kv_heads <= 1 {
             sum += 25;
         }
-        sums[2] += sum;
+        sums.add(2, sum);
         if x.ffn != 0 {
-            sums[3] += 23;
+            sums.add(3, 23);
         }
     }
     if x.vocab <= 2 {
@@ -107,11 +107,11 @@ fn add_0(x: &Ranks, sums: &mut Sums) {
             if x.layers == 0 {
                 sum += 58;
             }
-            sums[0] += sum;
+            sums.add(0, sum);
         } else {
-            sums[5] += 19;
+            sums.add(5, 19);
         }
     } else {
-        sums[0] += 61;
+        sums.add(0, 61);
     }
 }

@@ -19,9 +19,9 @@ pub(super) fn power(shape: &Shape, out: &mut [u32; model::POINTS]) {
 
 fn table(x: Ranks, out: &mut [u32; model::POINTS]) {
     let mut cells = START;
-    let mut sums: Sums = grid::zeros();
+    let mut sums = Sums::default();
     add_0(&x, &mut sums);
-    grid::add(&mut cells, COLUMNS, &RECTS, &sums);
+    sums.spread(&mut cells, COLUMNS, &RECTS);
     grid::read(&mut cells, COLUMNS, 469, -10, u32::MAX, out);
 }
 
@@ -55,11 +55,11 @@ const COLUMNS: usize = model::ACCEL_KHZ.len() + 1;
 static START: [u32; 12] = [0, 0, 31, 4294967265, 0, 0, 0, 0, 0, 0, 4294967265, 31];
 static RECTS: [u32; 4] = [33555200, 16777984, 33555202, 16777986];
 
-type Sums = [grid::Sum; 4];
+type Sums = grid::Sums<4>;
 
 #[inline(never)]
 fn add_0(x: &Ranks, sums: &mut Sums) {
-    sums[0] += if x.layers <= 2 {
+    let value = if x.layers <= 2 {
         if x.layers <= 1 {
             if x.total_params_k == 0 {
                 112
@@ -76,12 +76,13 @@ fn add_0(x: &Ranks, sums: &mut Sums) {
     } else {
         32
     };
+    sums.add(0, value);
     if x.ffn > 1 {
-        sums[2] += 21;
-        sums[3] += 42;
+        sums.add(2, 21);
+        sums.add(3, 42);
     }
     if x.vocab <= 1 {
-        sums[0] += if x.layers == 0 {
+        let value = if x.layers == 0 {
             if x.vocab == 0 {
                 160
             } else {
@@ -90,16 +91,17 @@ fn add_0(x: &Ranks, sums: &mut Sums) {
         } else {
             0
         };
+        sums.add(0, value);
     } else {
-        sums[0] += 155;
+        sums.add(0, 155);
         if x.ffn == 0 {
-            sums[1] += 18;
+            sums.add(1, 18);
         } else {
             let mut sum = 9;
             if x.kv_heads > 1 {
                 sum += 32;
             }
-            sums[0] += sum;
+            sums.add(0, sum);
         }
     }
 }

@@ -21,9 +21,9 @@ pub(super) fn scale(shape: &Shape, out: &mut [u32; model::POINTS]) {
 
 fn table(x: Ranks, out: &mut [u32; model::POINTS]) {
     let mut cells = START;
-    let mut sums: Sums = grid::zeros();
+    let mut sums = Sums::default();
     add_0(&x, &mut sums);
-    grid::add(&mut cells, COLUMNS, &RECTS, &sums);
+    sums.spread(&mut cells, COLUMNS, &RECTS);
     grid::read(&mut cells, COLUMNS, 572, -20, 1073741824, out);
 }
 
@@ -63,18 +63,18 @@ const COLUMNS: usize = model::ACCEL_KHZ.len() + 1;
 static START: [u32; 12] = [0, 0, 0, 0, 154, 0, 0, 4294967142, 4294967142, 0, 0, 154];
 static RECTS: [u32; 5] = [33555200, 16777984, 33555202, 16777986, 33620736];
 
-type Sums = [grid::Sum; 5];
+type Sums = grid::Sums<5>;
 
 #[inline(never)]
 fn add_0(x: &Ranks, sums: &mut Sums) {
     if x.layers <= 1 {
         if x.heads == 0 {
             if x.hidden > 1 {
-                sums[0] += 38;
+                sums.add(0, 38);
             }
         } else {
-            sums[0] += 80;
-            sums[2] += 8;
+            sums.add(0, 80);
+            sums.add(2, 8);
         }
     } else {
         let mut sum = 40;
@@ -85,12 +85,12 @@ fn add_0(x: &Ranks, sums: &mut Sums) {
         } else {
             80
         };
-        sums[0] += sum;
+        sums.add(0, sum);
     }
     if x.hidden == 0 {
-        sums[4] += 10;
+        sums.add(4, 10);
     }
-    sums[0] += if x.ffn <= 1 {
+    let value = if x.ffn <= 1 {
         if x.heads <= 2 {
             if x.vocab == 0 {
                 148
@@ -105,13 +105,14 @@ fn add_0(x: &Ranks, sums: &mut Sums) {
     } else {
         152
     };
+    sums.add(0, value);
     if x.total_params_k == 0 {
-        sums[3] += 26;
+        sums.add(3, 26);
     } else {
         let mut sum = 78;
         if x.ffn == 0 {
             sum += 23;
         }
-        sums[1] += sum;
+        sums.add(1, sum);
     }
 }
