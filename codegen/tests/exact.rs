@@ -13,20 +13,35 @@ use enerinfer_codegen::{Optimise, Options, lower};
 use rand::SeedableRng as _;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// What training on one value gives: constants come out as they went in.
+/// What training on one value gives: constants come out as they went in, whatever the number of
+/// trees that each hold a share.
 #[test]
 fn constants_are_exact() {
     let constant = |value| Forest::constant(common::all_features(), value);
-    let leaves = |value: f64| Forest {
-        features: common::all_features(),
-        base: 0.0,
-        nodes: vec![Node::Leaf(value / 2.0)],
-        roots: vec![0, 0],
-    };
-    for forests in [[5.0, 0.5, 5.0, 0.25].map(constant), [5.0, 0.5, 5.0, 0.25].map(leaves)] {
+    let exact = |forests: [Forest<f64>; 4]| {
         let lowered = lower(&with_forests(forests), &Options::default()).expect("it compiles");
-        let values = lowered.predictors.iter().map(|p| p.raw(&[7; 9]));
-        assert_eq!(values.collect::<Vec<_>>(), [5_000_000, 1 << 29, 5_000_000, 250_000]);
+        lowered.predictors.iter().map(|p| p.raw(&[7; 9])).collect::<Vec<_>>()
+    };
+    let expected = |[tok_per_s, scale, w, accel_w]: [f64; 4]| {
+        let micro = |value: f64| (value * 1e6).round() as u32;
+        vec![
+            micro(tok_per_s),
+            (scale * (1u64 << 30) as f64).round() as u32,
+            micro(w),
+            micro(accel_w),
+        ]
+    };
+    for values in [[5.0, 0.5, 5.0, 0.25], [0.1, 1.0 / 3.0, 7.3, 1e-6], [4000.0, 1.0, 33.3, 0.7]] {
+        assert_eq!(exact(values.map(constant)), expected(values));
+        for trees in (1..=64).chain([100, 333, 500, 1000]) {
+            let shares = |value: f64| Forest {
+                features: common::all_features(),
+                base: 0.0,
+                nodes: vec![Node::Leaf(value / f64::from(trees))],
+                roots: vec![0; trees as usize],
+            };
+            assert_eq!(exact(values.map(shares)), expected(values), "{trees} trees");
+        }
     }
 }
 
