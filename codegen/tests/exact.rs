@@ -273,6 +273,49 @@ fn deep_chains_build() {
     ]));
 }
 
+/// A tree that tells apart every one of so many neighbouring ranges of a feature, and its root.
+fn bisection(nodes: &mut Vec<Node<f64>>, feature: u16, thresholds: &[u32]) -> u32 {
+    let node = match thresholds.get(thresholds.len() / 2) {
+        None => Node::Leaf(f64::from(nodes.len() as u32 % 10_007) / 1e5),
+        Some(&threshold) => {
+            let (below, above) = thresholds.split_at(thresholds.len() / 2);
+            let left = bisection(nodes, feature, below);
+            let right = bisection(nodes, feature, &above[1..]);
+            split(feature, threshold, left, right)
+        }
+    };
+    nodes.push(node);
+    nodes.len() as u32 - 1
+}
+
+/// Ranks of 8, 16 and 32 bits: one threshold more than a type holds takes the next.
+#[test]
+fn more_thresholds_than_8_and_16_bits_count() {
+    let mut forest = Forest {
+        features: vec![Feature::Layers, Feature::Heads, Feature::Ffn, Feature::Vocab],
+        base: 0.1,
+        nodes: Vec::new(),
+        roots: Vec::new(),
+    };
+    for (feature, count) in (0u16..).zip([255u32, 256, 65_536, 3]) {
+        let thresholds: Vec<u32> = (0..count).map(|i| 5 + 3 * i).collect();
+        let root = bisection(&mut forest.nodes, feature, &thresholds);
+        forest.roots.push(root);
+    }
+    let small = Forest::constant(common::all_features(), 0.5);
+    let mut bundle = with_forests([forest, small.clone(), small.clone(), small]);
+    // Without them leaves keep all bits, so that no two neighbours are equal.
+    bundle.test_shapes.clear();
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let krate = folder.path().join("enerinfer-runtime");
+    generate_with_rows(&bundle, &Options::default(), &krate);
+    let source = std::fs::read_to_string(krate.join("src/model/peak.rs")).expect("it was written");
+    for field in ["layers: u8", "heads: u16", "ffn: u32", "vocab: u8"] {
+        assert!(source.contains(&format!("    {field},\n")), "{field}");
+    }
+    cargo(&krate, &["test", "--release", "--lib", "--test", "vectors"]);
+}
+
 #[test]
 fn seventy_thousand_nodes() {
     let clocks = common::board_clocks();
