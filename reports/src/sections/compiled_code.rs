@@ -1,6 +1,6 @@
 //! What the predictors cost as compiled code, measured.
 
-use enerinfer_artifacts::compiled_code::{Architecture, CompiledCode};
+use enerinfer_artifacts::compiled_code::{Architecture, CodeCost, CompiledCode};
 use enerinfer_artifacts::record::Record;
 
 use crate::code_cost::Quantity;
@@ -42,7 +42,11 @@ pub(super) fn section(record: &Record) -> Option<Section> {
              comparisons to look up ranks, then {} in the trees (computed).",
             code.leaves, code.opt_level, code.lookup_comparisons, code.tree_comparisons
         ),
-        parts: vec![Part::Table(table(code)), Part::Figures(vec![per_leaf(code)])],
+        parts: vec![
+            Part::Table(table(code)),
+            Part::Figures(vec![per_leaf(code)]),
+            Part::List(compilers(code)),
+        ],
     })
 }
 
@@ -51,22 +55,26 @@ fn or_not_measured(value: Option<f64>, decimals: usize) -> Cell {
 }
 
 fn table(code: &CompiledCode) -> Table {
-    let row = |title: &str, cell: &dyn Fn(Architecture) -> Cell| {
-        let mut row = vec![Cell::text(title)];
+    let row = |quantity: Quantity| {
+        let cell = |on| or_not_measured(quantity.value(code, on), quantity.decimals());
+        let mut row = vec![Cell::text(quantity.title())];
         row.extend(Architecture::ALL.map(cell));
         row
     };
-    let mut rows: Vec<_> = Quantity::ALL
-        .into_iter()
-        .map(|q| row(q.title(), &|on| or_not_measured(q.value(code, on), q.decimals())))
-        .collect();
-    rows.push(row("rustc", &|on| {
-        let version = code.on(on).and_then(|c| c.rustc.clone());
-        Cell::text(version.unwrap_or(NOT_MEASURED.to_owned()))
-    }));
     let mut columns = heads(["What"]);
     columns.extend(Architecture::ALL.map(|on| on.to_string().into()));
-    Table { id: ID.to_owned(), caption: "What the code costs".to_owned(), columns, rows }
+    Table {
+        id: ID.to_owned(),
+        caption: "What the code costs".to_owned(),
+        columns,
+        rows: Quantity::ALL.map(row).into(),
+    }
+}
+
+fn compilers(code: &CompiledCode) -> Vec<String> {
+    let of =
+        |cost: &CodeCost| Some(format!("{}: rustc {}", cost.architecture, cost.rustc.as_ref()?));
+    code.costs.iter().filter_map(of).collect()
 }
 
 fn per_leaf(code: &CompiledCode) -> Figure {
