@@ -315,9 +315,12 @@ mod tests {
         ] {
             assert!(text.contains(row), "{row}");
         }
-        let mut without = record;
+        let mut without = record.clone();
         without.details.compiled_code = None;
-        for text in [html(&without), markdown(&without)] {
+        for render in [html, markdown] {
+            assert!(render(&record).contains("compiled for thumbv7em, of 128.0 KiB"));
+            let text = render(&without);
+            assert!(text.contains("estimated, of 128.0 KiB"));
             assert!(!text.contains("Compiled code") && !text.contains("rustc"));
         }
     }
