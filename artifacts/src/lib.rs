@@ -6,9 +6,11 @@
 //! - [`Predictor`], [`IntPredictor`]: a forest with its meaning; the latter *defines* what the
 //!   device computes;
 //! - [`Bundle`]: the artifact file; [`record`]: the evaluation record behind every report;
+//!   [`compiled_code`]: what the predictors cost once compiled;
 //!   [`exhibit`]: the papers' figures and tables for our devices.
 
 mod bundle;
+pub mod compiled_code;
 mod error;
 pub mod exhibit;
 mod feature;
