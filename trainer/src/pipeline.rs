@@ -261,9 +261,21 @@ pub fn run(config: &Config<'_>, progress: &Progress) -> Result<Outcome, TrainErr
                 .collect(),
             ..Details::default()
         },
+    // Last: the importances above are of the inputs that were learnt from.
+    if !train.models.iter().any(is_mixture) {
+        bundle.predictors.iter_mut().for_each(know_dense_models_only);
+    }
     };
     Ok(Outcome { bundle, record })
 }
+/// Adds the number of experts to the inputs, with the one value that it had in training. Nothing
+/// was to be learnt from it, so no split reads it, but by its range a device tells that a mixture
+/// of experts is none of the models that were learnt from.
+fn know_dense_models_only(predictor: &mut Predictor) {
+    predictor.forest.features.push(Feature::Experts);
+    predictor.domain.push(Domain { min: 1, max: 1 });
+}
+
 
 /// The models to train on, ascending; fewer are among those of more.
 fn training_models(all: &[u32], count: Option<usize>, seed: u64) -> Vec<usize> {

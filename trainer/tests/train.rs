@@ -8,7 +8,7 @@ use std::path::Path;
 
 use common::train;
 use enerinfer_artifacts::record::{BudgetCut, Record, SizePoint};
-use enerinfer_artifacts::{Bundle, Target};
+use enerinfer_artifacts::{Bundle, Domain, Feature, Predictor, Target};
 
 const SMALL: [&str; 8] =
     ["--platform", "h_phone", "--models", "30", "--trials", "6", "--quiet", "--seed=7"];
@@ -438,6 +438,13 @@ fn platforms_are_listed() {
     let folder = tempfile::tempdir().unwrap();
     let run = train(folder.path(), &["--list-platforms"]);
     assert_eq!(run.code, 0);
+    // Known by all predictors to be dense models alone, though nothing is decided by it.
+    let dense_only = Bundle::read(&dense.path().join("out/h_phone/bundle.enerinfer")).unwrap();
+    for Predictor { domain, forest, target, .. } in &dense_only.predictors {
+        assert_eq!(forest.features.last(), Some(&Feature::Experts), "{target:?}");
+        assert_eq!(domain.last(), Some(&Domain { min: 1, max: 1 }), "{target:?}");
+        assert!(forest.thresholds().last().unwrap().is_empty(), "{target:?}");
+    }
     for part in [
         "orin: ",
         "h_phone: ",
