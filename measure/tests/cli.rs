@@ -1,6 +1,7 @@
 //! The command as its users meet it: outputs, exit codes, messages.
 #![allow(clippy::unwrap_used)] // a test's way to fail
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -337,7 +338,7 @@ fn untrained_models_are_written_listed_and_read_back() {
     // No test machine has the petabytes that these need.
     let refused = fails(1, &[&all[..], &[text(&target.path().join("all"))]].concat());
     assert!(refused.contains("files need") && refused.contains("the first "), "{refused}");
-    assert!(!target.path().join("all/models.csv").exists());
+    assert!(!target.path().join("all").exists());
 }
 
 #[test]
@@ -475,6 +476,75 @@ fn what_finds_nothing_fails_and_names_what_was_searched() {
     }
     let said = fails(2, &["fuse", "--mode", "hydra", "--corpus", text(target.path())]);
     assert!(said.contains(text(target.path())), "{said}");
+    assert!(!out.exists());
+}
+
+/// Every verb that writes, refused for every reason that it finds before its work is done.
+#[test]
+fn what_is_refused_leaves_no_file_or_folder() {
+    let target = tempfile::tempdir().unwrap();
+    let names = || -> BTreeSet<_> {
+        std::fs::read_dir(target.path()).unwrap().map(|e| e.unwrap().file_name()).collect()
+    };
+    for (name, content) in [
+        ("bad", "a line\nof another program\n"),
+        ("header.csv", "model,accel_mhz,mem_mhz,tok_s\n"),
+        ("runs.csv", "model,accel_mhz,mem_mhz,tok_s\nno-such-model,300,2000,5\n"),
+    ] {
+        std::fs::write(target.path().join(name), content).unwrap();
+    }
+    for folder in ["empty", "root"] {
+        std::fs::create_dir(target.path().join(folder)).unwrap();
+    }
+    let info = data("hydra/orin/results_llamacpp_orin/INFO_Qwen2.5-1.5B_Q4_K_M_.csv");
+    let log = data("cases/tegrastats/tx2_jp4.log");
+    let (info, log) = (text(&info), text(&log));
+    let import = ["--platform", "orin", "--format", "q4_k_m"];
+    let collect = ["--platform", "p", "--root", "root", "--engine-command", "true {model}"];
+    let pattern = ["--pattern", "(?<tok_per_s>.)"];
+    let collect = &[&collect[..], &pattern].concat()[..];
+    for (verb, more) in [
+        (&["read", "bad"][..], &["--tz", "UTC"][..]),
+        (&["read", "bad", "--format", "tegrastats"], &["--tz", "UTC"]),
+        (&["read", log], &["--tz", "Atlantis"]),
+        (&["fuse", "--prompts", "bad", "--log", log], &[]),
+        (&["fuse", "--prompts", info, "--log", "bad"], &["--tz", "UTC"]),
+        (&["fuse", "--prompts", info, "--log", log], &["--tz", "UTC"]),
+        (&["fuse", "--prompts", info, "--log", log], &["--mode", "hydra"]),
+        (&["fuse", "--prompts", info, "--log", log], &["--mode", "hydra", "--platform", "orin"]),
+        (&["fuse", "--corpus", "empty"], &["--parquet", "new"]),
+        (&["import", "bad"], &import),
+        (&["import", "header.csv"], &import),
+        (&["import", "runs.csv"], &import),
+        (&["fit-length", "bad"], &[]),
+        (&["fit-length", "header.csv"], &[]),
+        (&["simulate", "--platform", "atlantis"], &[]),
+        (&["simulate", "--platform", "orin", "--format", "iq1"], &[]),
+        (&["calibrate", "--platform", "atlantis"], &[]),
+        (&["synthesize", "--platform", "p"], &[]),
+        (&["synthesize", "--platform", "orin"], &["--min-params", "2B", "--max-params", "1B"]),
+        (&["synthesize", "--platform", "orin"], &["--count", "20000"]),
+        (&["collect", "--models", "empty"], collect),
+        (&["collect", "--models", "gone"], collect),
+        (&["collect", "--synthesize", "0"], collect),
+        (&["collect", "--synthesize", "1", "--only", "none"], collect),
+        (&["collect", "--synthesize", "1", "--threads", "1,2"], collect),
+        (&["collect", "--synthesize", "1", "--max-repetitions", "1"], collect),
+        (&["collect", "--synthesize", "1", "--accelerator", "none"], collect),
+        (&["hydra", "tables", "empty"], &[]),
+        (&["hydra", "tables", "gone"], &[]),
+        (&["hydra", "figures", "empty"], &[]),
+        (&["hydra", "figures", "gone"], &[]),
+    ] {
+        let before = names();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_measure"));
+        let out = command.current_dir(&target).args(verb).args(more).args(["--out", "new/out"]);
+        let out = out.output().unwrap();
+        let said = String::from_utf8_lossy(&out.stderr).into_owned();
+        assert!(!out.status.success() && !said.contains("panicked"), "{verb:?} {more:?}: {said}");
+        assert_eq!(names(), before, "{verb:?} {more:?}: {said}");
+        println!("{verb:?} {more:?}: {said}");
+    }
 }
 
 /// Every option of every verb that takes a number with a point.

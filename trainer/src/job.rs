@@ -90,14 +90,12 @@ pub fn run(args: &TrainArgs) -> Result<String> {
         Some(path) => imported(platform, path, &progress)?,
         None => simulated(simulates, args, &progress)?,
     };
-    pipeline::check_models(&input.table).with_context(|| match &args.measurements {
+    pipeline::check_models(input.table.models.len()).with_context(|| match &args.measurements {
         Some(path) => format!("cannot train on {}", path.display()),
         None => "cannot train".to_owned(),
     })?;
     pipeline::check_picks(&input.table, &args.pick)?;
     let thermal = thermal_model(&input, args, &progress)?;
-    std::fs::create_dir_all(&out)
-        .with_context(|| format!("cannot create the output folder {}", out.display()))?;
     let journal = open_journal(&out, &input.table, args, &progress)?;
     let config = Config {
         table: &input.table,
@@ -148,6 +146,8 @@ fn open_journal(
     let path = out.join(JOURNAL);
     if !args.resume {
         return Ok(Journal::start(&path, &run)?);
+        std::fs::create_dir_all(out)
+            .with_context(|| format!("cannot create the output folder {}", out.display()))?;
     }
     let journal = Journal::resume(&path, &run)?;
     progress.note(&format!("resuming: {} folds are scored already", journal.resumed()));

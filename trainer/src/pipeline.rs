@@ -78,12 +78,11 @@ pub struct Outcome {
     pub record: Record,
 }
 
-/// Checks that a table has enough models to hold some out and cross-validate on the rest.
+/// Checks that models are enough to hold some out and cross-validate on the rest.
 ///
 /// # Errors
 /// With both numbers if not.
-pub fn check_models(table: &MeasurementTable) -> Result<(), TrainError> {
-    let models = table.models.len();
+pub fn check_models(models: usize) -> Result<(), TrainError> {
     if models < MIN_MODELS {
         return Err(TrainError::TooFewModels { models, needed: MIN_MODELS, folds: FOLDS });
     }
@@ -113,7 +112,7 @@ pub fn check_picks(table: &MeasurementTable, picks: &[Pick]) -> Result<(), Train
 /// Too few models, no usable trial, or a flash budget that nothing fits.
 pub fn run(config: &Config<'_>, progress: &Progress) -> Result<Outcome, TrainError> {
     let table = config.table;
-    check_models(table)?;
+    check_models(table.models.len())?;
     check_picks(table, config.picks)?;
     let seeds = Seeds::new(config.seed);
     let split = split_models(&table.models, seeds.split)?;
@@ -261,13 +260,14 @@ pub fn run(config: &Config<'_>, progress: &Progress) -> Result<Outcome, TrainErr
                 .collect(),
             ..Details::default()
         },
+    };
     // Last: the importances above are of the inputs that were learnt from.
     if !train.models.iter().any(is_mixture) {
         bundle.predictors.iter_mut().for_each(know_dense_models_only);
     }
-    };
     Ok(Outcome { bundle, record })
 }
+
 /// Adds the number of experts to the inputs, with the one value that it had in training. Nothing
 /// was to be learnt from it, so no split reads it, but by its range a device tells that a mixture
 /// of experts is none of the models that were learnt from.
@@ -275,7 +275,6 @@ fn know_dense_models_only(predictor: &mut Predictor) {
     predictor.forest.features.push(Feature::Experts);
     predictor.domain.push(Domain { min: 1, max: 1 });
 }
-
 
 /// The models to train on, ascending; fewer are among those of more.
 fn training_models(all: &[u32], count: Option<usize>, seed: u64) -> Vec<usize> {

@@ -249,6 +249,7 @@ fn a_clock_that_the_platform_does_not_have_is_named() {
 #[test]
 fn usage_errors_say_what_to_do() {
     let folder = tempfile::tempdir().unwrap();
+    write_tiny_platform(folder.path());
     for (args, part) in [
         (&["--platform", "oriin"][..], "did you mean `orin`"),
         (&["--platform", "orin", "--format", "q3"], "unknown weight format"),
@@ -258,12 +259,21 @@ fn usage_errors_say_what_to_do() {
         (&["--platform", "x", "--measurements", "gone.csv"], "gone.csv"),
         (&["--platform", "orin", "--families", "svr,mlp"], "add one that can, to compare"),
         (&["--platform", "orin", "--optimise", "fast"], "[possible values: size, speed]"),
+        (&["--platform", "orin", "--resume"], "no search to resume"),
+        (&["--platform", "orin", "--models", "3"], "6 are needed"),
+        (&["--platform", "orin", "--pick", "peak=1000,peak=2000"], "peak"),
+        (&["--platform", "tiny.toml", "--models", "10"], "none of 10"),
+        (&["evaluate", "--platform", "h_phone,tiny.toml", "--models", "10"], "none of 10"),
+        (&["--platform", "orin", "--models", "10", "--thermal", "gone.csv"], "gone.csv"),
+        (&["--platform", "orin", "--models", "10", "--thermal", "tiny.toml"], "tiny.toml"),
+        (&["choose", "--measurements", "gone.csv", "--qoe", "5"], "gone.csv"),
+        (&["choose", "--measurements", "tiny.toml", "--qoe", "5"], "tiny.toml"),
     ] {
         let run = train(folder.path(), args);
         assert_eq!(run.code, 2, "{args:?}: {}", run.stderr);
         assert!(run.stderr.contains(part), "{args:?}: {}", run.stderr);
     }
-    assert!(!folder.path().join("out").exists());
+    assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1, "something was written");
 }
 
 #[test]
@@ -360,9 +370,8 @@ fn a_platform_file_does_not_pass_for_a_built_in_device() {
     assert!(!folder.path().join("out").exists());
 }
 
-#[test]
-fn a_device_that_no_model_fits_is_named_with_its_memory() {
-    let folder = tempfile::tempdir().unwrap();
+/// A device, `tiny.toml`, that no model fits.
+fn write_tiny_platform(folder: &Path) {
     let text: String = include_str!("../../device/platforms/h_phone.toml")
         .lines()
         .map(|line| match line.split(' ').next() {
@@ -371,7 +380,13 @@ fn a_device_that_no_model_fits_is_named_with_its_memory() {
             _ => format!("{line}\n"),
         })
         .collect();
-    std::fs::write(folder.path().join("tiny.toml"), text).unwrap();
+    std::fs::write(folder.join("tiny.toml"), text).unwrap();
+}
+
+#[test]
+fn a_device_that_no_model_fits_is_named_with_its_memory() {
+    let folder = tempfile::tempdir().unwrap();
+    write_tiny_platform(folder.path());
     for args in [&["--platform", "tiny.toml"][..], &["evaluate", "--platform", "tiny.toml"]] {
         let run = train(folder.path(), &[args, &["--models", "10", "--quiet"]].concat());
         assert_eq!(run.code, 2, "{}", run.stderr);
@@ -423,6 +438,13 @@ fn mixtures_of_experts_are_trained_on_besides() {
     // Dense models are held out as without mixtures.
     let dense = tempfile::tempdir().unwrap();
     assert_eq!(train(dense.path(), &SMALL).code, 0);
+    // Known by all predictors to be dense models alone, though nothing is decided by it.
+    let dense_only = Bundle::read(&dense.path().join("out/h_phone/bundle.enerinfer")).unwrap();
+    for Predictor { domain, forest, target, .. } in &dense_only.predictors {
+        assert_eq!(forest.features.last(), Some(&Feature::Experts), "{target:?}");
+        assert_eq!(domain.last(), Some(&Domain { min: 1, max: 1 }), "{target:?}");
+        assert!(forest.thresholds().last().unwrap().is_empty(), "{target:?}");
+    }
     let dense = Record::read(&dense.path().join("out/h_phone/report.json")).unwrap();
     let names = |record: &Record| -> Vec<String> {
         let shapes = record.details.heldout_shapes.iter();
@@ -438,13 +460,6 @@ fn platforms_are_listed() {
     let folder = tempfile::tempdir().unwrap();
     let run = train(folder.path(), &["--list-platforms"]);
     assert_eq!(run.code, 0);
-    // Known by all predictors to be dense models alone, though nothing is decided by it.
-    let dense_only = Bundle::read(&dense.path().join("out/h_phone/bundle.enerinfer")).unwrap();
-    for Predictor { domain, forest, target, .. } in &dense_only.predictors {
-        assert_eq!(forest.features.last(), Some(&Feature::Experts), "{target:?}");
-        assert_eq!(domain.last(), Some(&Domain { min: 1, max: 1 }), "{target:?}");
-        assert!(forest.thresholds().last().unwrap().is_empty(), "{target:?}");
-    }
     for part in [
         "orin: ",
         "h_phone: ",
