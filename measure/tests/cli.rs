@@ -582,17 +582,60 @@ fn numbers_out_of_their_range_are_refused_by_every_option() {
     assert!(!Path::new("none").exists() && !Path::new("x").exists());
 }
 
+/// Every verb that reads a table: of two columns of one name, neither is taken.
 #[test]
 fn a_column_that_stands_twice_is_refused_by_name() {
     let target = tempfile::tempdir().unwrap();
-    let runs = target.path().join("runs.csv");
-    std::fs::write(&runs, "model,accel_mhz,mem_mhz,tok_s,tok_s\nm,300,2000,5,6\n").unwrap();
-    for verb in [
-        &["import", text(&runs), "--platform", "p", "--format", "f16"][..],
-        &["fit-length", text(&runs)],
+    let pair = data("hydra/orin/results_llamacpp_orin");
+    let info = std::fs::read_to_string(pair.join("INFO_Qwen2.5-1.5B_Q4_K_M_.csv")).unwrap();
+    let log = pair.join("TGS_Qwen2.5-1.5B_Q4_K_M_.csv");
+    let unified = "orin/results_llamacpp_orin/UNIFIED_Qwen2.5-1.5B_Q4_K_M_.csv";
+    let record = std::fs::read_to_string(data("hydra/corpus").join(unified)).unwrap();
+    let reference = std::fs::read_to_string(data("published/ae_quick_reference.csv")).unwrap();
+    let runs = "model,accel_mhz,mem_mhz,tok_s\nm,300,2000,5\n";
+    let rows = "n_prompt,n_gen,avg_ts\n0,32,5\n";
+    let samples = "t_s,total_mw\n0,5\n1,6\n";
+    let quality = "model,format,ppl,winogrande,hellaswag\nm,F16,8,60,70\n";
+    let import = ["--platform", "p", "--format", "f16"];
+    let fuse = ["--log", text(&log)];
+    let hydra = ["--mode", "hydra", "--platform", "orin", "--out", "none"];
+    let mapped = ["--columns", "time=t_s:s,total_mw=total_mw:mW"];
+    let corpus = data("hydra/corpus");
+    for (name, content, column, before, after) in [
+        ("runs.csv", runs, "tok_s", &["import"][..], &import[..]),
+        ("runs.csv", runs, "tok_s", &["fit-length"], &[]),
+        ("bench.csv", rows, "n_gen", &["import"], &import),
+        ("samples.csv", samples, "total_mw", &["read"], &[]),
+        ("samples.csv", samples, "t_s", &["read"], &[]),
+        ("samples.csv", samples, "total_mw", &["read"], &mapped),
+        ("INFO.csv", &info, "start_time", &["fuse", "--prompts"], &fuse),
+        ("INFO.csv", &info, "start_time", &["fuse", "--prompts"], &[&fuse[..], &hydra].concat()),
+        ("quality.csv", quality, "ppl", &["hydra", "quality"], &[]),
+        (
+            "quick.csv",
+            &reference,
+            "platform",
+            &["hydra", "check", text(&corpus), "--reference"],
+            &[],
+        ),
+        (unified, &record, "start_time", &["hydra", "tables"], &[]),
+        (unified, &record, "start_time", &["hydra", "figures"], &[]),
     ] {
-        let said = fails(2, verb);
-        assert!(said.contains(text(&runs)) && said.contains("`tok_s` twice"), "{said}");
+        let path = target.path().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        let header: Vec<&str> = content.lines().next().unwrap().split(',').collect();
+        let (first, second) =
+            (header.iter().position(|c| *c == column).unwrap() + 1, header.len() + 1);
+        let added = |(row, line)| {
+            if row == 0 { format!("{line},{column}\n") } else { format!("{line},0\n") }
+        };
+        std::fs::write(&path, content.lines().enumerate().map(added).collect::<String>()).unwrap();
+        let read = if name == unified { target.path() } else { &path };
+        let said = fails(2, &[before, &[text(read)], after].concat());
+        let place = format!(
+            "row 1: the header names column `{column}` twice (columns {first} and {second})"
+        );
+        assert!(said.contains(text(&path)) && said.contains(&place), "{before:?} {name}: {said}");
     }
 }
 
