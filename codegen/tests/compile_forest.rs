@@ -176,6 +176,7 @@ fn lost_output_is_a_failure_and_a_closed_pipe_is_not() {
         let mut child = command(folder.path(), args);
         let output = child.stdout(writer).stderr(Stdio::piped()).output().unwrap();
         assert_eq!(output.status.code(), Some(0), "{args:?}: {}", stderr(&output));
+        assert_eq!(stderr(&output), "", "{args:?}");
     }
 }
 

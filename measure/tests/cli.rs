@@ -690,7 +690,10 @@ fn no_output_replaces_an_input_or_another_output() {
 fn closed_pipes_are_no_panic() {
     let log = data("cases/tegrastats/tx2_jp4.log");
     for args in [
-        &["read", text(&log), "--tz", "UTC"][..],
+        &["--help"][..],
+        &["read", "--help"],
+        &["no-such-verb"],
+        &["read", text(&log), "--tz", "UTC"],
         &["read", "no-such-file"],
         &["import", text(&log), "--platform", "p", "--format", "q4_0"],
         &["simulate", "--platform", "orin", "--models", "5"],
@@ -700,6 +703,32 @@ fn closed_pipes_are_no_panic() {
         let mut command = Command::new(env!("CARGO_BIN_EXE_measure"));
         let status = command.args(args).stdout(closed()).stderr(closed()).status().unwrap();
         assert_eq!(status.code(), expected, "{args:?}");
+    }
+}
+
+/// An answer that does not arrive is a failure, be it a table, help or the version.
+#[cfg(target_os = "linux")]
+#[test]
+fn output_that_is_lost_is_a_failure() {
+    let log = data("cases/tegrastats/tx2_jp4.log");
+    let corpus = data("hydra/corpus");
+    for args in [
+        &["--help"][..],
+        &["--version"],
+        &["read", "--help"],
+        &["hydra", "tables", "--help"],
+        &["read", text(&log), "--tz", "UTC"],
+        &["simulate", "--platform", "orin", "--models", "5"],
+        &["hydra", "tables", text(&corpus)],
+        &["hydra", "figures", text(&corpus)],
+    ] {
+        ok(args);
+        let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_measure"));
+        let out = command.args(args).stdout(full).output().unwrap();
+        let said = String::from_utf8_lossy(&out.stderr).into_owned();
+        assert_eq!(out.status.code(), Some(1), "{args:?}: {said}");
+        assert_eq!(said.matches("os error").count(), 1, "{args:?}: {said}");
     }
 }
 

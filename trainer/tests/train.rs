@@ -614,3 +614,40 @@ fn outputs_never_replace_what_is_not_theirs() {
     assert_eq!(run.code, 2);
     assert!(run.stderr.contains("overwrite its own --measurements"), "{}", run.stderr);
 }
+
+/// An answer that does not arrive is a failure; a reader that has gone is none, and no panic, be it
+/// of the answer or of the messages.
+#[cfg(target_os = "linux")]
+#[test]
+fn output_that_is_lost_is_a_failure_and_a_closed_pipe_is_not() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("t.csv"), include_str!("data/measured_small.csv")).unwrap();
+    let evaluate = ["evaluate", "--platform", "h_phone", "--only", "table1"];
+    let one_fold_short = ["--platform", "h_phone", "--models", "3"];
+    for args in [
+        &["--help"][..],
+        &["--version"],
+        &["evaluate", "--help"],
+        &["--list-platforms"],
+        &["choose", "--measurements", "t.csv", "--qoe", "5"],
+        &evaluate,
+        &one_fold_short,
+        &["--platform", "oriin"],
+        &["--no-such-option"],
+    ] {
+        let command = || {
+            let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_train"));
+            command.args(args).current_dir(&folder);
+            command
+        };
+        let code = command().output().unwrap().status.code().unwrap();
+        let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+        let output = command().stdout(full).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(code.max(1)), "{args:?}: {said}");
+        assert_eq!(said.contains("error: stdout: "), code == 0, "{args:?}: {said}");
+        let closed = || std::io::pipe().unwrap().1;
+        let status = command().stdout(closed()).stderr(closed()).status().unwrap();
+        assert_eq!(status.code(), Some(code), "{args:?}");
+    }
+}
