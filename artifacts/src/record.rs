@@ -13,6 +13,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
+use crate::compiled_code::CompiledCode;
 use crate::{ClockTables, Error, ForestStats, OperatingPoint, PlatformId, ShapeDims, Target};
 
 /// Version of the record's schema.
@@ -29,6 +30,10 @@ pub struct Record {
     pub schema_version: u32,
     /// Version of the tool that wrote it.
     pub tool_version: String,
+    /// [`Bundle::digest`](crate::Bundle::digest) of the bundle that was written with it; `null` in
+    /// records from before it was kept.
+    #[serde(default)]
+    pub model_digest: Option<String>,
     /// What was trained for.
     pub platform: PlatformId,
     /// Its clocks.
@@ -81,6 +86,8 @@ pub struct Details {
     pub feature_sets: Vec<FeatureSetScore>,
     /// What accuracy a size buys, per target and family, smallest first.
     pub size_points: Vec<SizePoint>,
+    /// What the bundle's predictors cost as compiled code, if that was measured.
+    pub compiled_code: Option<CompiledCode>,
 }
 
 /// A trial that no smaller one of its family equals, fitted on all training rows and compiled.
@@ -522,11 +529,40 @@ impl Record {
         Ok(record)
     }
 
+    /// The record with what its bundle's predictors cost as compiled code, instead of what it knew
+    /// about that.
+    ///
+    /// # Errors
+    /// If the code is of another bundle, or the record does not say of which bundle it is.
+    pub fn with_compiled_code(mut self, code: CompiledCode) -> Result<Self, Error> {
+        self.details.compiled_code = Some(code);
+        self.validate()?;
+        Ok(self)
+    }
+
     /// Checks what the types do not say: clock tables, indices into them and into
-    /// [`Ranking::per_model`], distinct model names. Numbers of a parsed record are finite, as
+    /// [`Ranking::per_model`], distinct model names, whose the compiled code is. Numbers of a parsed record are finite, as
     /// JSON has no others.
     pub fn validate(&self) -> Result<(), Error> {
         self.clocks.validate()?;
+        if let Some(code) = &self.details.compiled_code {
+            code.validate()?;
+            let Some(own) = &self.model_digest else {
+                return Err(Error::invalid(
+                    "the record does not say of which bundle it is, as older ones did not, so \
+                     compiled code cannot be shown to be of the same: train again (the same table, \
+                     seed and options give the same bundle)"
+                        .to_owned(),
+                ));
+            };
+            if *own != code.model_digest {
+                return Err(Error::invalid(format!(
+                    "the code was compiled from bundle {}, the record is of bundle {own}: measure \
+                     the bundle that was written with the record",
+                    code.model_digest
+                )));
+            }
+        }
         let models = &self.ranking.per_model;
         let mut names = std::collections::BTreeSet::new();
         if let Some(twice) = models.iter().find(|m| !names.insert(&m.model)) {

@@ -2,19 +2,37 @@
 # What a bundle's predictors cost on x86-64, aarch64 and thumbv7em: code and tables per leaf, stack
 # of the deepest call, comparisons, instructions per table. Prints one table.
 #
-# usage: measure.sh BUNDLE [OPTION OF compile-forest...]
+# usage: measure.sh [--json FILE] BUNDLE [OPTION OF compile-forest...]
+#
+# --json FILE also writes the figures to FILE, for `report attach`.
 #
 # OPT_LEVEL (default z, as in the generated Cargo.toml) is the optimisation level. Needed besides
 # what embedded.sh needs: gcc, readelf (binutils), valgrind. What is missing is named, and its
-# figure printed as "-".
+# figure printed as "-", in the file as null.
 set -eu
 
-bundle=$(realpath "${1:?usage: measure.sh BUNDLE [OPTION OF compile-forest...]}")
+json=
+if [ "${1-}" = --json ]; then
+    json=${2:?--json takes a file}
+    # A rename would replace a device.
+    if [ -e "$json" ] && [ ! -f "$json" ]; then
+        echo "error: $json is no ordinary file" >&2
+        exit 1
+    fi
+    json=$(cd "$(dirname "$json")" && pwd)/$(basename "$json")
+    shift 2
+fi
+bundle=$(realpath "${1:?usage: measure.sh [--json FILE] BUNDLE [OPTION OF compile-forest...]}")
 shift
+options=$*
 here=$(cd "$(dirname "$0")" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 . "$here/cross.sh"
+if [ "$(uname -m)" != x86_64 ]; then
+    miss "an x86-64 machine" "what compiled code costs"
+    exit 3
+fi
 
 cargo run --quiet --manifest-path "$here/../Cargo.toml" --bin compile-forest -- \
     "$bundle" --out "$work/enerinfer-runtime" "$@"
@@ -70,6 +88,7 @@ C
 gcc -O1 -ffreestanding -fno-builtin -nostdlib -static -Wl,--gc-sections -o "$work/host" "$work/start.c" \
     "$work/freestanding/release/libprobe.a"
 host_sizes=$(sizes "$work/host")
+host_rustc=$(rustc --version)
 cargo build --quiet --release --bin probe --features measure
 host_stack=$("$CARGO_TARGET_DIR/release/probe" | decimal)
 host_instructions=-
@@ -83,8 +102,9 @@ else
     miss valgrind "the number of instructions on x86-64"
 fi
 
-arm_sizes="- - - -" arm64_sizes="- - - -" arm_stack="- -" arm64_stack="- -" arm_instructions=-
+arm_sizes="- - - -" arm64_sizes="- - - -" arm_stack="- -" arm64_stack="- -" arm_instructions=- cross_rustc=-
 if fetch_compiler; then
+    cross_rustc=$(LD_LIBRARY_PATH="$web/$libraries" "$web/usr/bin/rustc" --version)
     target=thumbv7em-none-eabihf
     image="$CARGO_TARGET_DIR/$target/release/probe"
     flags="-C link-arg=-T$work/probe/mps2-an386.ld"
@@ -152,4 +172,54 @@ for measured in "$host_stack" "$arm64_stack" "$arm_stack"; do
         exit 1
     fi
 done
+
+# A word or text as a JSON string.
+quoted() { printf '"%s"' "$(printf %s "$1" | sed 's/["\\]/\\&/g')"; }
+or_null() {
+    case $1 in
+        -) echo null ;;
+        *[!0-9]*) quoted "$1" ;;
+        *) echo "$1" ;;
+    esac
+}
+# cost ARCHITECTURE RUSTC SIZES STACKS INSTRUCTIONS
+cost() {
+    architecture=$1 rustc=$(echo "$2" | cut -d ' ' -f 2-4)
+    set -- $3 $4 $5
+    cat << JSON
+    {
+      "architecture": "$architecture",
+      "rustc": $(or_null "$rustc"),
+      "program_text_bytes": $(or_null "$1"),
+      "program_rodata_bytes": $(or_null "$2"),
+      "predictors_text_bytes": $(or_null "$3"),
+      "predictors_rodata_bytes": $(or_null "$4"),
+      "table_stack_bytes": $(or_null "$5"),
+      "choice_stack_bytes": $(or_null "$6"),
+      "table_instructions": $(or_null "$7")
+JSON
+    printf '    }'
+}
+if [ -n "$json" ]; then
+    new=$(mktemp "$json.XXXXXX")
+    trap 'rm -rf "$work" "$new"' EXIT
+    cat > "$new" << JSON
+{
+  "schema_version": 1,
+  "model_digest": $(sed -n 's/.*"model_digest": \(.*\),/\1/p' "$work/enerinfer-runtime/MANIFEST.json"),
+  "options": $(quoted "$options"),
+  "opt_level": $(quoted "$CARGO_PROFILE_RELEASE_OPT_LEVEL"),
+  "leaves": $leaves,
+  "lookup_comparisons": $(total lookup),
+  "tree_comparisons": $(total in_trees),
+  "costs": [
+$(cost x86-64 "$host_rustc" "$host_sizes" "$host_stack" "$host_instructions"),
+$(cost aarch64 "$cross_rustc" "$arm64_sizes" "$arm64_stack" -),
+$(cost thumbv7em "$cross_rustc" "$arm_sizes" "$arm_stack" "$arm_instructions")
+  ]
+}
+JSON
+    chmod 644 "$new"
+    mv "$new" "$json"
+fi
 [ "$missing" = 0 ] || exit 3

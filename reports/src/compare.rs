@@ -1,5 +1,6 @@
 //! What changed between two records of one platform.
 
+use enerinfer_artifacts::compiled_code::CompiledCode;
 use enerinfer_artifacts::record::{Record, TargetRecord};
 
 use crate::Error;
@@ -44,16 +45,22 @@ pub(crate) fn section(before: &Record, after: &Record) -> Section {
                models would give; the interval holds 95 % of paired bootstrap resamples over the \
                models in common."
             .to_owned(),
-        parts: vec![
-            Part::Table(metrics(before, after)),
-            Part::Table(movers(before, after)),
-            Part::Table(settings(before, after)),
-        ],
+        parts: [
+            Some(metrics(before, after)),
+            Some(movers(before, after)),
+            compiled_code(before, after),
+            Some(settings(before, after)),
+        ]
+        .into_iter()
+        .flatten()
+        .map(Part::Table)
+        .collect(),
     }
 }
 
 fn metrics(before: &Record, after: &Record) -> Table {
-    let rows = Metric::all().into_iter().filter_map(|metric| {
+    let metrics = Metric::all().into_iter().filter(|m| !m.is_of_code());
+    let rows = metrics.filter_map(|metric| {
         let (a, b) = (metric.value(before, None), metric.value(after, None));
         if a.is_none() && b.is_none() {
             return None;
@@ -94,6 +101,31 @@ fn metrics(before: &Record, after: &Record) -> Table {
     }
 }
 
+/// What changed of compiled code; `None` unless both records have it.
+fn compiled_code(before: &Record, after: &Record) -> Option<Table> {
+    before.details.compiled_code.as_ref().zip(after.details.compiled_code.as_ref())?;
+    let metrics = Metric::all().into_iter().filter(|m| m.is_of_code());
+    let rows = metrics.filter_map(|metric| {
+        let (a, b) = (metric.value(before, None), metric.value(after, None));
+        let decimals = metric.decimals();
+        let percent = a.zip(b).map(|(a, b)| (b / a - 1.0) * 100.0);
+        (a != b).then(|| {
+            vec![
+                Cell::text(metric.to_string()),
+                Cell::Number(a, decimals),
+                Cell::Number(b, decimals),
+                Cell::Number(percent, 1),
+            ]
+        })
+    });
+    Some(Table {
+        id: "baseline_code".to_owned(),
+        caption: "Costs of compiled code that changed".to_owned(),
+        columns: heads(["Metric", "Baseline", "Report", "Change, %"]),
+        rows: rows.collect(),
+    })
+}
+
 fn movers(before: &Record, after: &Record) -> Table {
     let [a, b] = [before, after].map(|r| mape_by_model(r, None, Pair::throughput));
     let mut moved: Vec<(&str, f64, f64)> =
@@ -130,6 +162,7 @@ fn settings(before: &Record, after: &Record) -> Table {
             ("rows".to_owned(), r.data.rows.to_string()),
             ("models trained on".to_owned(), r.data.train_models.to_string()),
             ("models held out".to_owned(), r.data.test_models.to_string()),
+            ("bundle".to_owned(), r.model_digest.clone().unwrap_or(ABSENT.to_owned())),
             ("seed".to_owned(), r.seed.to_string()),
             ("trials".to_owned(), r.trials.to_string()),
             ("flash budget".to_owned(), r.size.budget_bytes.to_string()),
@@ -142,6 +175,7 @@ fn settings(before: &Record, after: &Record) -> Table {
             facts.extend(t.params.iter().map(|(name, value)| fact(t, name, value.clone())));
             facts.push(fact(t, "inputs", t.features.join(", ")));
         }
+        facts.extend(r.details.compiled_code.iter().flat_map(code_facts));
         facts
     };
     let (a, b) = (facts(before), facts(after));
@@ -160,6 +194,21 @@ fn settings(before: &Record, after: &Record) -> Table {
         columns: heads(["What", "Baseline", "Report"]),
         rows: rows.collect(),
     }
+}
+
+/// What explains changes of compiled code, apart from the predictors.
+fn code_facts(code: &CompiledCode) -> Vec<(String, String)> {
+    let options = if code.options.is_empty() { "defaults" } else { &code.options };
+    let mut facts = vec![
+        ("compiled code: options".to_owned(), options.to_owned()),
+        ("compiled code: opt-level".to_owned(), code.opt_level.clone()),
+        ("compiled code: leaves".to_owned(), code.leaves.to_string()),
+    ];
+    for cost in &code.costs {
+        let name = format!("compiled code: rustc for {}", cost.architecture);
+        facts.extend(cost.rustc.clone().map(|version| (name, version)));
+    }
+    facts
 }
 
 #[cfg(test)]
@@ -212,6 +261,30 @@ mod tests {
         };
         assert_eq!(verdict(&before, &after), "worse");
         assert_eq!(verdict(&after, &before), "better");
+    }
+
+    #[test]
+    fn changed_code_is_listed_with_what_explains_it() {
+        let before = record(SMALL, 1);
+        let mut after = before.clone();
+        assert!(compiled_code(&before, &after).unwrap().rows.is_empty());
+        let code = after.details.compiled_code.as_mut().unwrap();
+        "3".clone_into(&mut code.opt_level);
+        code.costs[2].predictors_text_bytes = Some(100_000);
+        code.costs[2].rustc = Some("1.96.0".to_owned());
+        code.costs[0].table_instructions = None;
+        let changed = cells(&compiled_code(&before, &after).unwrap());
+        let row = |name: &str| changed.iter().find(|r| r[0] == name).unwrap()[1..].to_vec();
+        assert_eq!(row("x86-64.table_instructions"), ["90000", ABSENT, ABSENT]);
+        assert_eq!(row("thumbv7em.predictors_text_bytes"), ["80000", "100000", "25.0"]);
+        assert_eq!(row("thumbv7em.bytes_per_leaf"), ["11.50", "14.00", "21.7"]);
+        assert_eq!(changed.len(), 5);
+        let explained = cells(&settings(&before, &after));
+        assert_eq!(explained[0], ["compiled code: opt-level", "z", "3"]);
+        assert_eq!(explained[1], ["compiled code: rustc for thumbv7em", "1.95.0", "1.96.0"]);
+        after.details.compiled_code = None;
+        assert!(compiled_code(&before, &after).is_none());
+        assert!(cells(&settings(&before, &after)).iter().all(|r| r[2] == ABSENT));
     }
 
     #[test]

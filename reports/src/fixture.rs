@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use enerinfer_artifacts::compiled_code::{Architecture, CODE_VERSION, CodeCost, CompiledCode};
 use enerinfer_artifacts::record::{
     BudgetCut, ClosedLoopRun, Combined, CutOption, DataSummary, DesignScore, Details, FamilyScore,
     FeatureSetScore, FrontPoint, HeldoutShape, HorizonError, Importance, ModelFront, ModelTau,
@@ -129,6 +130,7 @@ pub(crate) fn record(sizes: Sizes, seed: u64) -> Record {
     Record {
         schema_version: SCHEMA_VERSION,
         tool_version: "0.1.0".to_owned(),
+        model_digest: Some(bundle_digest()),
         platform: PlatformId {
             name: "orin".to_owned(),
             engine: "llama.cpp".to_owned(),
@@ -285,6 +287,40 @@ fn details(sizes: Sizes) -> Details {
             .enumerate()
             .map(run)
             .collect(),
+        compiled_code: Some(compiled_code()),
+    }
+}
+
+fn bundle_digest() -> String {
+    enerinfer_artifacts::digest(b"fixture bundle")
+}
+
+/// As measured on a machine without an emulator of aarch64.
+fn compiled_code() -> CompiledCode {
+    let cost = |architecture: Architecture| {
+        let emulated = architecture != Architecture::Aarch64;
+        let bytes = 64_000 + 8_000 * architecture as u64;
+        CodeCost {
+            architecture,
+            rustc: Some("1.95.0".to_owned()),
+            program_text_bytes: Some(bytes + 20_000),
+            program_rodata_bytes: Some(16_000),
+            predictors_text_bytes: Some(bytes),
+            predictors_rodata_bytes: Some(12_000),
+            table_stack_bytes: emulated.then_some(4640),
+            choice_stack_bytes: emulated.then_some(5168),
+            table_instructions: emulated.then_some(90_000),
+        }
+    };
+    CompiledCode {
+        schema_version: CODE_VERSION,
+        model_digest: bundle_digest(),
+        options: String::new(),
+        opt_level: "z".to_owned(),
+        leaves: 8000,
+        lookup_comparisons: 150,
+        tree_comparisons: 2400,
+        costs: Architecture::ALL.map(cost).to_vec(),
     }
 }
 

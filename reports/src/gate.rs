@@ -201,6 +201,32 @@ mod tests {
         assert!(lines[0].contains("missing"));
     }
 
+    /// The 128 KiB of a device, and what no tool was there to measure.
+    #[test]
+    fn compiled_code_is_limited() {
+        let mut record = record(SIZES, 1);
+        let gate = |metric: &str, max: f64| format!("[[gate]]\nmetric = {metric:?}\nmax = {max}\n");
+        // 80 000 bytes of code and 12 000 of constants for 8 000 leaves.
+        for (metric, value) in [
+            ("thumbv7em.predictors_bytes", 92_000.0),
+            ("thumbv7em.predictors_text_bytes", 80_000.0),
+            ("thumbv7em.text_bytes_per_leaf", 10.0),
+            ("thumbv7em.bytes_per_leaf", 11.5),
+            ("x86-64.table_stack_bytes", 4640.0),
+            ("x86-64.table_instructions", 90_000.0),
+            ("worst_case_comparisons", 2550.0),
+        ] {
+            assert!(breaches(&gate(metric, value), &record, None).is_empty(), "{metric}");
+            assert_eq!(breaches(&gate(metric, value - 0.01), &record, None).len(), 1, "{metric}");
+        }
+        let instructions = gate("aarch64.table_instructions", 1e9);
+        let lines = breaches(&instructions, &record, None);
+        assert!(lines[0].contains("missing"), "{lines:?}");
+        record.details.compiled_code = None;
+        let lines = breaches(&gate("thumbv7em.predictors_bytes", 1e9), &record, None);
+        assert!(lines[0].contains("missing"), "{lines:?}");
+    }
+
     const LOSS: &str = "[[gate]]\nmetric = \"throughput_mape_percent\"\nmax_loss = 0.05";
 
     #[test]

@@ -19,6 +19,7 @@
 //! format it is written to; simulated results are labelled in every title and caption.
 
 mod bootstrap;
+mod code_cost;
 mod compare;
 mod csv_out;
 mod document;
@@ -215,8 +216,13 @@ mod tests {
             }
         }
         assert_eq!(pictures, super::pictures(&record).len());
-        assert_eq!(sections::document(&record).sections.len(), 16);
+        assert_eq!(sections::document(&record).sections.len(), 17);
         assert!(!page.contains("url("));
+    }
+
+    /// The label of tables and pictures that show no prediction, measurement or temperature.
+    fn own_label(name: &str) -> Option<&'static str> {
+        name.starts_with("compiled_code").then_some("compiled code")
     }
 
     #[test]
@@ -226,7 +232,7 @@ mod tests {
         for (name, svg) in &pictures {
             let tree = roxmltree::Document::parse(svg).unwrap_or_else(|e| panic!("{name}: {e}"));
             assert!(tree.root_element().has_tag_name(("http://www.w3.org/2000/svg", "svg")));
-            assert!(svg.contains("SIMULATED"), "{name}");
+            assert!(svg.contains(own_label(name).unwrap_or("SIMULATED")), "{name}");
         }
     }
 
@@ -239,11 +245,13 @@ mod tests {
         let labelled =
             page.matches("<figcaption><span class=\"label simulated\">SIMULATED").count()
                 + page.matches("<caption><span class=\"label simulated\">SIMULATED").count();
-        assert_eq!(tags, labelled);
+        let of_code = page.matches("caption><span class=\"label measured\">compiled code").count();
+        assert_eq!((tags, of_code), (labelled + of_code, 3));
         for (name, csv) in csv_tables(&small()) {
             let mut lines = csv.lines();
             assert!(lines.next().unwrap().ends_with(",Source"), "{name}");
-            assert!(lines.all(|l| l.ends_with(",SIMULATED")), "{name}");
+            let end = format!(",{}", own_label(&name).unwrap_or("SIMULATED"));
+            assert!(lines.all(|l| l.ends_with(&end)), "{name}");
         }
         let mut measured = small();
         measured.data.simulated = false;
@@ -274,14 +282,16 @@ mod tests {
             }
             source.clone_into(&mut record.details.thermal.as_mut().unwrap().source);
             let of_table = if table_simulated { "SIMULATED" } else { "measured" };
+            let expected = |name: &str| match name.starts_with("thermal") {
+                true => label,
+                false => own_label(name).unwrap_or(of_table),
+            };
             for (name, csv) in csv_tables(&record) {
-                let expected = if name.starts_with("thermal") { label } else { of_table };
-                let end = format!(",{expected}");
+                let end = format!(",{}", expected(&name));
                 assert!(csv.lines().skip(1).all(|l| l.ends_with(&end)), "{source} {name}: {csv}");
             }
             for (name, svg) in pictures(&record) {
-                let expected = if name.starts_with("thermal") { label } else { of_table };
-                assert!(svg.contains(&format!("{expected} ·")), "{source} {name}");
+                assert!(svg.contains(&format!("{} ·", expected(&name))), "{source} {name}");
             }
             let class = if label == "SIMULATED" { "simulated" } else { "measured" };
             let tag = format!("<span class=\"label {class}\">{label}</span>Thermal model on");
@@ -289,6 +299,29 @@ mod tests {
             assert!(markdown(&record).contains(&format!("{label} · Thermal model on")));
             let excepted = html(&record).contains("Temperatures have another source");
             assert_eq!(excepted, label != of_table, "{source}");
+        }
+    }
+
+    #[test]
+    fn code_that_was_not_measured_is_said_not_to_be() {
+        let record = small();
+        let page = html(&record);
+        assert!(page.contains("Compiled code has another source"));
+        let csv = csv_tables(&record).into_iter().find(|(name, _)| name == "compiled_code.csv");
+        for (text, row) in [
+            (csv.unwrap().1, ",90000,not measured,90000,compiled code"),
+            (markdown(&record), "| 90000 | not measured | 90000 |"),
+            (page, "90000</td><td>not measured</td><td class=\"n\">90000</td>"),
+        ] {
+            assert!(text.contains(row), "{row}");
+        }
+        let mut without = record.clone();
+        without.details.compiled_code = None;
+        for render in [html, markdown] {
+            assert!(render(&record).contains("compiled for thumbv7em, of 128.0 KiB"));
+            let text = render(&without);
+            assert!(text.contains("estimated, of 128.0 KiB"));
+            assert!(!text.contains("Compiled code") && !text.contains("rustc"));
         }
     }
 
@@ -325,6 +358,7 @@ mod tests {
         record.scatter[2].predicted_tok_per_s = -1.0;
         record.targets[0].trials[0].cv_mape_percent = Some(f64::NAN);
         record.fronts[0].points[0].predicted_tok_per_j = f64::INFINITY;
+        record.details.compiled_code.as_mut().unwrap().leaves = 0;
         for text in [html(&record), markdown(&record), summary_table(&record)] {
             assert!(!text.contains("NaN") && !text.contains("inf "), "{text}");
         }
@@ -400,6 +434,9 @@ mod tests {
             record.targets[0].params.insert(attack.clone(), attack.clone());
             record.ranking.per_model[0].model = attack.clone();
             record.fronts[0].model = attack.clone();
+            let code = record.details.compiled_code.as_mut().unwrap();
+            code.options = attack.clone();
+            code.costs[0].rustc = Some(attack.clone());
             record.notes.push(attack);
             let page = html(&record);
             let options = roxmltree::ParsingOptions { allow_dtd: true, ..Default::default() };

@@ -1,10 +1,11 @@
-//! `report`: renders, compares and gates evaluation records.
+//! `report`: renders, compares and gates evaluation records, and attaches what was measured later.
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::Context as _;
 use clap::{Parser, Subcommand};
+use enerinfer_artifacts::compiled_code::CompiledCode;
 use enerinfer_artifacts::exhibit::Evaluation;
 use enerinfer_artifacts::{console, write_atomic};
 use enerinfer_reports::{Entry, Policy, Record, plain};
@@ -22,6 +23,7 @@ Examples:
   report render out/orin/report.json --out public/orin            page, Markdown, CSV, pictures
   report compare main/report.json out/orin/report.json            what changed
   report gate --policy gates.toml out/orin/report.json            exit code 3 beyond the limits
+  report attach out/orin/report.json code.json --out measured.json  adds measured code sizes
   report index out                                                a page over all records
   report schema > report.schema.json                              the format of records"
 )]
@@ -70,6 +72,21 @@ enum Verb {
         /// Also write the checks as JUnit XML.
         #[arg(long)]
         junit: Option<PathBuf>,
+    },
+    /// Add to a record what its predictors cost as compiled code, measured by
+    /// `codegen/checks/measure.sh --json`.
+    ///
+    /// Code of another bundle than the record's is refused.
+    #[command(after_help = "Example: report attach out/orin/report.json code.json --out \
+                            measured.json")]
+    Attach {
+        /// The record; stays as it is.
+        report: PathBuf,
+        /// What `measure.sh --json` wrote.
+        code: PathBuf,
+        /// File for the record with both.
+        #[arg(long)]
+        out: PathBuf,
     },
     /// Write a page over all `report.json` and `*.report.json` below a folder.
     #[command(after_help = "Example: report index out")]
@@ -132,6 +149,7 @@ fn run(verb: Verb) -> Result<(), Failure> {
         Verb::Gate { report, policy, baseline, junit } => {
             gate(&report, &policy, baseline.as_deref(), junit.as_deref())
         }
+        Verb::Attach { report, code, out } => attach(&report, &code, &out),
         Verb::Index { folder } => index(&folder),
         Verb::Schema => print(enerinfer_reports::SCHEMA),
     }
@@ -211,6 +229,18 @@ fn gate(
     text.push_str(&format!("{} checks, {} breached\n", checks.len(), breaches.len()));
     print(&text)?;
     if breaches.is_empty() { Ok(()) } else { Err(Failure::Breach) }
+}
+
+fn attach(report: &Path, code: &Path, out: &Path) -> Result<(), Failure> {
+    keep_inputs(out, [report, code].into_iter())?;
+    let record = read(report)?;
+    let measured = CompiledCode::read(code).map_err(|e| Failure::BadInput(e.into()))?;
+    let record = record
+        .with_compiled_code(measured)
+        .with_context(|| format!("{} with {}", report.display(), code.display()))
+        .map_err(Failure::BadInput)?;
+    write(out, &record.to_json().map_err(anyhow::Error::from)?)?;
+    print(&format!("{}\n", plain(&out.to_string_lossy())))
 }
 
 fn index(folder: &Path) -> Result<(), Failure> {

@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use enerinfer_artifacts::Target;
+use enerinfer_artifacts::compiled_code::Architecture;
 use enerinfer_artifacts::record::{Record, ScatterPoint};
 
+use crate::code_cost::Quantity;
 use crate::slice::Slice;
 use crate::stats::{Pair, mape_percent, mean};
 
@@ -38,14 +40,18 @@ pub(crate) enum Metric {
     FlashBytes,
     /// The same as a share of the budget, %.
     FlashPercent,
+    /// Comparisons of a prediction, at most: lookup and trees of all predictors.
+    Comparisons,
     /// Cross-validated MAPE of a target, %.
     Cv(Target),
     /// Held-out MAPE of a target, %.
     Heldout(Target),
+    /// What compiled code costs on an architecture.
+    Code(Architecture, Quantity),
 }
 
 /// Metrics that are not per target, with their names in policies.
-const PLAIN: [(&str, Metric); 13] = [
+const PLAIN: [(&str, Metric); 14] = [
     ("throughput_mape_percent", Metric::ThroughputMape),
     ("power_mape_percent", Metric::PowerMape),
     ("efficiency_mape_percent", Metric::EfficiencyMape),
@@ -59,6 +65,7 @@ const PLAIN: [(&str, Metric); 13] = [
     ("qoe_violations", Metric::Violations),
     ("flash_bytes", Metric::FlashBytes),
     ("flash_percent_of_budget", Metric::FlashPercent),
+    ("worst_case_comparisons", Metric::Comparisons),
 ];
 
 const CV: &str = "cv_mape_percent";
@@ -91,13 +98,21 @@ impl Statistic {
 }
 
 impl Metric {
-    /// Every metric, targets' included.
+    /// Every metric, those of targets and architectures included.
     pub(crate) fn all() -> Vec<Metric> {
         let mut all: Vec<Metric> = PLAIN.iter().map(|(_, m)| *m).collect();
         for target in Target::COMPILED {
             all.extend([Metric::Cv(target), Metric::Heldout(target)]);
         }
+        for on in Architecture::ALL {
+            all.extend(Quantity::ALL.map(|quantity| Metric::Code(on, quantity)));
+        }
         all
+    }
+
+    /// Whether it is of compiled code.
+    pub(crate) fn is_of_code(self) -> bool {
+        matches!(self, Metric::Comparisons | Metric::Code(..))
     }
 
     /// The metric of a name in a policy.
@@ -113,7 +128,8 @@ impl Metric {
     /// Decimals to print.
     pub(crate) fn decimals(self) -> usize {
         match self {
-            Metric::Violations | Metric::FlashBytes => 0,
+            Metric::Violations | Metric::FlashBytes | Metric::Comparisons => 0,
+            Metric::Code(_, quantity) => quantity.decimals(),
             Metric::FlashPercent => 1,
             m if m.larger_is_better() => 3,
             _ => 2,
@@ -127,6 +143,7 @@ impl Metric {
             return statistic.of(&mut models.into_values().collect::<Vec<_>>());
         }
         let target = |t: Target| record.targets.iter().find(|r| r.target == t);
+        let code = record.details.compiled_code.as_ref();
         let largest = |values: &mut dyn Iterator<Item = f64>| values.reduce(f64::max);
         let value = match self {
             Metric::ThroughputMape => Some(record.combined.throughput_mape_percent),
@@ -153,6 +170,10 @@ impl Metric {
             }
             Metric::Cv(t) => target(t).map(|r| r.cv_mape_percent),
             Metric::Heldout(t) => target(t).map(|r| r.heldout_mape_percent),
+            Metric::Comparisons => {
+                code.map(|c| (c.lookup_comparisons as f64) + (c.tree_comparisons as f64))
+            }
+            Metric::Code(on, quantity) => code.and_then(|c| quantity.value(c, on)),
         };
         value.filter(|v| v.is_finite())
     }
@@ -198,6 +219,7 @@ impl fmt::Display for Metric {
         match self {
             Metric::Cv(target) => write!(f, "{}.{CV}", target.name()),
             Metric::Heldout(target) => write!(f, "{}.{HELDOUT}", target.name()),
+            Metric::Code(on, quantity) => write!(f, "{on}.{}", quantity.name()),
             plain => match PLAIN.iter().find(|(_, m)| m == plain) {
                 Some((name, _)) => f.write_str(name),
                 None => Ok(()),

@@ -16,6 +16,10 @@
 //! min = 0.9
 //! max_loss_percent = 2.0
 //!
+//! [[gate]]
+//! metric = "thumbv7em.predictors_bytes" # measured; needs `report attach`
+//! max = 131072
+//!
 //! [[slice]]
 //! name = "low-memory"
 //! mem_mhz = [0, 700]  # also accel_mhz, total_params_m, model_prefix
@@ -213,9 +217,9 @@ mod tests {
             .map(|l| format!("{}\n", l.trim_start_matches("//!").trim_start()))
             .collect();
         let policy = Policy::parse(&example).unwrap();
-        assert_eq!(policy.gates.len(), 3);
+        assert_eq!(policy.gates.len(), 4);
         assert!(policy.needs_baseline());
-        assert!(policy.gates[2].slice.is_some());
+        assert!(policy.gates[3].slice.is_some());
     }
 
     #[test]

@@ -124,18 +124,19 @@ fn a_byte_order_mark_is_accepted() {
 fn help_has_an_example_for_each_verb() {
     let help = stdout(&report(&["--help"]));
     let (_, examples) = help.split_once("Examples:").unwrap();
-    for verb in ["render", "compare", "gate", "index", "schema"] {
+    for verb in ["render", "compare", "gate", "attach", "index", "schema"] {
         let example = format!("report {verb} ");
         assert!(examples.contains(&example), "{verb}: {help}");
         assert!(stdout(&report(&[verb, "--help"])).contains(&format!("Example: {example}")));
     }
 }
 
-/// A record from before `details` existed.
+/// A record from before `details` existed, or the digest of the bundle.
 #[test]
 fn optional_fields_may_be_absent() {
     let mut value: serde_json::Value = serde_json::from_str(RECORD).unwrap();
     value.as_object_mut().unwrap().remove("details").unwrap();
+    value.as_object_mut().unwrap().remove("model_digest").unwrap();
     let (_folder, record) = file("report.json", &value.to_string());
     assert!(report(&["compare", &record, &record]).status.success());
 }
@@ -177,6 +178,58 @@ fn gate_prints_one_line_per_breach_and_ends_with_3() {
     let output = report(&["gate", &record, "--policy", policy_arg]);
     assert_eq!(output.status.code(), Some(2));
     assert!(stderr(&output).contains("gates.toml") && stderr(&output).contains("mape"));
+}
+
+/// The record without compiled code, and that code as a file of `measure.sh`.
+fn record_and_code() -> (serde_json::Value, serde_json::Value) {
+    let mut record: serde_json::Value = serde_json::from_str(RECORD).unwrap();
+    let code = record["details"].as_object_mut().unwrap().remove("compiled_code").unwrap();
+    (record, code)
+}
+
+#[test]
+fn attached_code_is_in_the_new_record_and_only_there() {
+    let (record, code) = record_and_code();
+    let (folder, record) = file("report.json", &record.to_string());
+    let before = fs::read(&record).unwrap();
+    let (_code, code) = file("code.json", &code.to_string());
+    let out = folder.path().join("new/measured.json");
+    for (report_file, name) in [(&record, "new"), (&out.to_str().unwrap().to_owned(), "again")] {
+        // A second measurement replaces the first.
+        let out = folder.path().join(name).join("measured.json");
+        let output = report(&["attach", report_file, &code, "--out", out.to_str().unwrap()]);
+        assert!(output.status.success(), "{}", stderr(&output));
+        assert_eq!(fs::read_to_string(&out).unwrap(), RECORD, "{name}");
+    }
+    assert_eq!(fs::read(&record).unwrap(), before);
+}
+
+#[test]
+fn code_of_another_bundle_is_refused() {
+    let (record, code) = record_and_code();
+    let refused = |record: &serde_json::Value, code: &str, says: &str| {
+        let (folder, record) = file("report.json", &record.to_string());
+        let (_code, code) = file("code.json", code);
+        let out = folder.path().join("out.json");
+        let output = report(&["attach", &record, &code, "--out", out.to_str().unwrap()]);
+        assert_eq!(output.status.code(), Some(2), "{says}");
+        assert!(stderr(&output).contains(says), "{says}: {}", stderr(&output));
+        assert!(!out.exists());
+    };
+    let mut other = code.clone();
+    other["model_digest"] = "0123".into();
+    refused(&record, &other.to_string(), "compiled from bundle 0123");
+    refused(&record, &record.to_string(), "not a measurement of compiled code");
+    refused(&record, "", "measure.sh --json");
+    refused(&record, "{\"schema_version\": 2}", "schema 2");
+    // From before the digest was kept: still read, but nothing can be attached.
+    let mut old = record.clone();
+    old.as_object_mut().unwrap().remove("model_digest").unwrap();
+    refused(&old, &code.to_string(), "train again");
+    // By hand is no way round.
+    let mut forged = record.clone();
+    forged["details"]["compiled_code"] = other;
+    refused(&forged, &code.to_string(), "compiled from bundle 0123");
 }
 
 #[test]
@@ -249,6 +302,8 @@ fn nothing_that_is_read_is_overwritten() {
         &["gate", &record, "--policy", policy, "--junit", &record],
         &["gate", &record, "--policy", policy, "--junit", policy],
         &["gate", &record, "--policy", policy, "--baseline", &record, "--junit", &record],
+        &["attach", &record, policy, "--out", &record],
+        &["attach", &record, policy, "--out", policy],
     ] {
         let output = report(args);
         assert_eq!(output.status.code(), Some(2), "{args:?}: {}", stderr(&output));

@@ -219,6 +219,7 @@ pub fn run(config: &Config<'_>, progress: &Progress) -> Result<Outcome, TrainErr
     let record = Record {
         schema_version: SCHEMA_VERSION,
         tool_version: env!("CARGO_PKG_VERSION").to_owned(),
+        model_digest: Some(bundle.digest()?),
         platform: bundle.platform.clone(),
         clocks: bundle.clocks.clone(),
         data: DataSummary {

@@ -52,6 +52,7 @@ fn writes_what_it_promises_and_the_same_for_any_number_of_threads() {
     let bundle = Bundle::read(&out.join("bundle.enerinfer")).unwrap();
     let record = Record::read(&out.join("report.json")).unwrap();
     assert_eq!(record.platform, bundle.platform);
+    assert_eq!(record.model_digest, Some(bundle.digest().unwrap()));
     assert_eq!(bundle.platform.source, "simulated:h_phone");
     assert!(record.data.simulated);
     assert_eq!((record.data.train_models, record.data.test_models), (24, 6));

@@ -29,7 +29,7 @@ impl<const N: usize> Default for Sums<N> {
 impl<const N: usize> Sums<N> {
     /// Adds a value to the sum at `at`, if there is one.
     #[inline]
-    pub fn add(&mut self, at: usize, value: i32) {
+    pub fn add(&self, at: usize, value: i32) {
         if let Some(sum) = self.0.get(at) {
             set(sum, get(sum).wrapping_add(value));
         }
@@ -125,7 +125,7 @@ mod tests {
     #[test]
     fn values_of_rectangles_add_up() {
         let mut cells = [0; 12];
-        let mut sums: Sums<3> = Sums::default();
+        let sums: Sums<3> = Sums::default();
         for (at, value) in [5, -3, 100].into_iter().enumerate() {
             sums.add(at, value);
         }

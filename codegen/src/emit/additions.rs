@@ -66,9 +66,9 @@ impl Additions<'_> {
             (Adds::ToSums { more }, _) => {
                 let name = |name, used| if used { name } else { "_" };
                 let (near, far) = self.arrays(statements);
-                write!(out, ", {}: &mut Sums", name("sums", near))?;
+                write!(out, ", {}: &Sums", name("sums", near))?;
                 if more {
-                    write!(out, ", {}: &mut More", name("more", far))?;
+                    write!(out, ", {}: &More", name("more", far))?;
                 }
                 writeln!(out, ") {{")?;
                 self.block(out, statements, self.adds, 1)?;

@@ -280,14 +280,14 @@ impl<'a> File<'a> {
         if self.has_branches() {
             let (more, argument) = match merged.rects.len() {
                 0..=NEAR_SUMS => (false, ""),
-                _ => (true, ", &mut more"),
+                _ => (true, ", &more"),
             };
-            writeln!(out, "    let mut sums = Sums::default();")?;
+            writeln!(out, "    let sums = Sums::default();")?;
             if more {
-                writeln!(out, "    let mut more = More::default();")?;
+                writeln!(out, "    let more = More::default();")?;
             }
             for start in Statements::of(merged).starts() {
-                writeln!(out, "    add_{start}(&x, &mut sums{argument});")?;
+                writeln!(out, "    add_{start}(&x, &sums{argument});")?;
             }
             writeln!(out, "    sums.spread(&mut cells, COLUMNS, &RECTS);")?;
             if more {

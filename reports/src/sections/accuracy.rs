@@ -1,5 +1,6 @@
 //! Headline figures: accuracy per target and combined.
 
+use enerinfer_artifacts::compiled_code::Architecture;
 use enerinfer_artifacts::record::Record;
 
 use crate::document::{Cell, Part, Section, Table, Tile, heads};
@@ -14,6 +15,12 @@ pub(super) fn tiles(record: &Record) -> Vec<Tile> {
     };
     let heldout = format!("MAPE, {} held-out models", record.data.test_models);
     let combined = &record.combined;
+    let code = record.details.compiled_code.as_ref();
+    let compiled = code.and_then(|c| c.on(Architecture::Thumbv7em)?.predictors_bytes());
+    let (flash, how) = match compiled {
+        Some(bytes) => (bytes, "compiled for thumbv7em"),
+        None => (record.size.est_bytes, "estimated"),
+    };
     vec![
         Tile {
             name: "Throughput error",
@@ -48,8 +55,8 @@ pub(super) fn tiles(record: &Record) -> Vec<Tile> {
         },
         Tile {
             name: "Flash",
-            value: text::bytes(record.size.est_bytes),
-            note: format!("estimated, of {}", text::bytes(record.size.budget_bytes)),
+            value: text::bytes(flash),
+            note: format!("{how}, of {}", text::bytes(record.size.budget_bytes)),
         },
     ]
 }

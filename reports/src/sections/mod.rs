@@ -7,6 +7,7 @@ mod accuracy;
 mod by_point;
 mod by_shape;
 mod closed_loop;
+mod compiled_code;
 mod designs;
 mod families;
 mod feature_sets;
@@ -20,16 +21,18 @@ pub(crate) mod search;
 mod size;
 mod thermal;
 
+use std::collections::BTreeMap;
+
 use enerinfer_artifacts::OperatingPoint;
 use enerinfer_artifacts::record::Record;
 
-use crate::document::{Document, Section};
+use crate::document::{Document, Part, Section};
 use crate::text::mhz;
 
 /// The report of a record.
 pub(crate) fn document(record: &Record) -> Document {
     let id = &record.platform;
-    let sections: [Option<Section>; 16] = [
+    let sections: [Option<Section>; 17] = [
         Some(accuracy::section(record)),
         scatter::section(record),
         by_point::section(record),
@@ -42,6 +45,7 @@ pub(crate) fn document(record: &Record) -> Document {
         feature_sets::section(record),
         search::section(record),
         size::section(record),
+        compiled_code::section(record),
         importances::section(record),
         thermal::section(record),
         closed_loop::section(record),
@@ -54,7 +58,7 @@ pub(crate) fn document(record: &Record) -> Document {
             id.name, id.engine, id.weight_format
         ),
         label: label(record),
-        labels: thermal::labels(record, &sections),
+        labels: labels(record, &sections),
         simulated: is_simulated(record),
         notice: if is_simulated(record) {
             "Every value called measured below comes from a simulated device. Nothing here was \
@@ -62,7 +66,8 @@ pub(crate) fn document(record: &Record) -> Document {
                 .to_owned()
         } else {
             "Values were measured on the device.".to_owned()
-        } + &thermal::exception(record),
+        } + &thermal::exception(record)
+            + compiled_code::exception(record),
         tiles: accuracy::tiles(record),
         sections,
     }
@@ -71,6 +76,28 @@ pub(crate) fn document(record: &Record) -> Document {
 /// Where the values come from, for titles and captions.
 fn label(record: &Record) -> String {
     if is_simulated(record) { "SIMULATED".to_owned() } else { "measured".to_owned() }
+}
+
+/// Labels of tables and pictures whose values come from elsewhere.
+fn labels(record: &Record, sections: &[Section]) -> BTreeMap<String, String> {
+    let own = [
+        (thermal::ID, thermal::own_source(record)),
+        (compiled_code::ID, Some(compiled_code::LABEL.to_owned())),
+    ];
+    let mut labels = BTreeMap::new();
+    for (section, label) in own.into_iter().filter_map(|(id, label)| Some((id, label?))) {
+        for part in sections.iter().filter(|s| s.id == section).flat_map(|s| &s.parts) {
+            let ids: Vec<&String> = match part {
+                Part::Table(table) => vec![&table.id],
+                Part::Figures(figures) => {
+                    figures.iter().flat_map(|f| [&f.id, &f.table.id]).collect()
+                }
+                Part::List(_) => Vec::new(),
+            };
+            labels.extend(ids.into_iter().map(|id| (id.clone(), label.clone())));
+        }
+    }
+    labels
 }
 
 /// Whether values are simulated. A record that contradicts itself counts as simulated: the other

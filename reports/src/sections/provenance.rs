@@ -29,6 +29,7 @@ pub(super) fn section(record: &Record) -> Section {
         ),
         ("Simulated noise", noise),
         ("Measurement table, BLAKE3", data.digest.clone()),
+        ("Bundle, BLAKE3", record.model_digest.clone().unwrap_or(ABSENT.to_owned())),
         ("Rows", data.rows.to_string()),
         (
             "Models",

@@ -1,7 +1,5 @@
 //! Accuracy of the thermal model (EnerInfer Figure 11).
 
-use std::collections::BTreeMap;
-
 use enerinfer_artifacts::record::{Record, ThermalAccuracy, ThermalPoint};
 
 use crate::document::{Cell, Figure, Part, Section, Table, heads};
@@ -13,31 +11,17 @@ use crate::text::number;
 const MARGIN_CELSIUS: f64 = 0.5;
 
 /// The section's anchor.
-const ID: &str = "thermal";
+pub(super) const ID: &str = "thermal";
 
-/// Where temperatures come from, if it is not where the clock table comes from: a user's own traces
+/// Where temperatures come from, if it is not where the clock table comes from, for the labels of
+/// the section's tables and pictures: a user's own traces
 /// beside a simulated table are no less recorded, and the other way round.
-fn own_source(record: &Record) -> Option<String> {
+pub(super) fn own_source(record: &Record) -> Option<String> {
     let source = &record.details.thermal.as_ref()?.source;
     if source.starts_with("simulated") {
         return (!super::is_simulated(record)).then(|| "SIMULATED".to_owned());
     }
     source.strip_prefix("file:").map(|file| format!("from {file}"))
-}
-
-/// Labels of the section's tables and pictures, where they differ from the report's.
-pub(super) fn labels(record: &Record, sections: &[Section]) -> BTreeMap<String, String> {
-    let Some(label) = own_source(record) else { return BTreeMap::new() };
-    let mut labels = BTreeMap::new();
-    for part in sections.iter().filter(|s| s.id == ID).flat_map(|s| &s.parts) {
-        let ids: Vec<&String> = match part {
-            Part::Table(table) => vec![&table.id],
-            Part::Figures(figures) => figures.iter().flat_map(|f| [&f.id, &f.table.id]).collect(),
-            Part::List(_) => Vec::new(),
-        };
-        labels.extend(ids.into_iter().map(|id| (id.clone(), label.clone())));
-    }
-    labels
 }
 
 /// What the report's notice has to add for them.

@@ -19,8 +19,8 @@ pub(super) fn accel_power(shape: &Shape, out: &mut [u32; model::POINTS]) {
 
 fn table(x: Ranks, out: &mut [u32; model::POINTS]) {
     let mut cells = START;
-    let mut sums = Sums::default();
-    add_0(&x, &mut sums);
+    let sums = Sums::default();
+    add_0(&x, &sums);
     sums.spread(&mut cells, COLUMNS, &RECTS);
     grid::read(&mut cells, COLUMNS, 251, -11, u32::MAX, out);
 }
@@ -58,7 +58,7 @@ static RECTS: [u32; 6] = [33555200, 33555202, 16777984, 33620736, 33554944, 3355
 type Sums = grid::Sums<6>;
 
 #[inline(never)]
-fn add_0(x: &Ranks, sums: &mut Sums) {
+fn add_0(x: &Ranks, sums: &Sums) {
     if x.ffn <= 1 {
         if x.hidden == 0 {
             sums.add(0, 7);

@@ -19,8 +19,8 @@ pub(super) fn power(shape: &Shape, out: &mut [u32; model::POINTS]) {
 
 fn table(x: Ranks, out: &mut [u32; model::POINTS]) {
     let mut cells = START;
-    let mut sums = Sums::default();
-    add_0(&x, &mut sums);
+    let sums = Sums::default();
+    add_0(&x, &sums);
     sums.spread(&mut cells, COLUMNS, &RECTS);
     grid::read(&mut cells, COLUMNS, 469, -10, u32::MAX, out);
 }
@@ -58,7 +58,7 @@ static RECTS: [u32; 4] = [33555200, 16777984, 33555202, 16777986];
 type Sums = grid::Sums<4>;
 
 #[inline(never)]
-fn add_0(x: &Ranks, sums: &mut Sums) {
+fn add_0(x: &Ranks, sums: &Sums) {
     let value = if x.layers <= 2 {
         if x.layers <= 1 {
             if x.total_params_k == 0 {

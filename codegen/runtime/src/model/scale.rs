@@ -21,8 +21,8 @@ pub(super) fn scale(shape: &Shape, out: &mut [u32; model::POINTS]) {
 
 fn table(x: Ranks, out: &mut [u32; model::POINTS]) {
     let mut cells = START;
-    let mut sums = Sums::default();
-    add_0(&x, &mut sums);
+    let sums = Sums::default();
+    add_0(&x, &sums);
     sums.spread(&mut cells, COLUMNS, &RECTS);
     grid::read(&mut cells, COLUMNS, 572, -20, 1073741824, out);
 }
@@ -66,7 +66,7 @@ static RECTS: [u32; 5] = [33555200, 16777984, 33555202, 16777986, 33620736];
 type Sums = grid::Sums<5>;
 
 #[inline(never)]
-fn add_0(x: &Ranks, sums: &mut Sums) {
+fn add_0(x: &Ranks, sums: &Sums) {
     if x.layers <= 1 {
         if x.heads == 0 {
             if x.hidden > 1 {
