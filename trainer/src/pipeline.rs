@@ -216,6 +216,11 @@ pub fn run(config: &Config<'_>, progress: &Progress) -> Result<Outcome, TrainErr
     notes.extend(note_on_mixtures(int, &test)?);
     notes.extend(thermal::note(config.thermal));
 
+    // Of the inputs that were learnt from.
+    let importances = importances(&searched, &bundle.predictors, seeds.importance)?;
+    if !train.models.iter().any(is_mixture) {
+        bundle.predictors.iter_mut().for_each(know_dense_models_only);
+    }
     let record = Record {
         schema_version: SCHEMA_VERSION,
         tool_version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -253,7 +258,7 @@ pub fn run(config: &Config<'_>, progress: &Progress) -> Result<Outcome, TrainErr
             designs: finals.designs,
             feature_sets: feature_sets(config, &searched, &selected, &train, &folds, seeds.fit)?,
             thermal: config.thermal.and_then(|t| t.accuracy.clone()),
-            importances: importances(&searched, &bundle.predictors, seeds.importance)?,
+            importances,
             size_points: compiled_targets(&searched)
                 .zip(&points)
                 .zip(&selected)
@@ -262,10 +267,6 @@ pub fn run(config: &Config<'_>, progress: &Progress) -> Result<Outcome, TrainErr
             ..Details::default()
         },
     };
-    // Last: the importances above are of the inputs that were learnt from.
-    if !train.models.iter().any(is_mixture) {
-        bundle.predictors.iter_mut().for_each(know_dense_models_only);
-    }
     Ok(Outcome { bundle, record })
 }
 
