@@ -5,11 +5,13 @@
 
 `forest` is a RandomForestRegressor or ExtraTreesRegressor with one output, fitted on whole
 numbers; the names are those of EnerInfer's feature schema, in the order of the columns. With the
-training rows it makes sure that they are whole numbers.
+training rows (an array, a data frame or a list of rows) it makes sure that they are whole numbers.
 """
 
 import json
 import math
+
+FORESTS = ("RandomForestRegressor", "ExtraTreesRegressor")
 
 
 def _finite(values):
@@ -17,23 +19,41 @@ def _finite(values):
     return [float(v) if math.isfinite(v) else None for v in values]
 
 
+def _check_rows(rows, features):
+    # Iterating over a data frame gives its columns' names.
+    rows = list(getattr(rows, "values", rows))
+    if not rows:
+        raise ValueError("rows is empty: pass the training rows, or leave it out")
+    for row in rows:
+        row = list(row) if hasattr(row, "__iter__") else [row]
+        if len(row) != len(features):
+            raise ValueError(f"a row of {len(row)} values for {len(features)} names")
+        for name, value in zip(features, row):
+            if isinstance(value, str) or value != value // 1 or not 0 <= value < 2**32:
+                raise ValueError(f"{name} is {value}: the device has whole numbers from 0 to 2^32 - 1")
+
+
 def export(forest, features, path, rows=None):
-    if hasattr(forest, "classes_"):
-        raise ValueError("a classifier: leaves of a regressor are needed")
-    if not isinstance(getattr(forest, "estimators_", None), list):
-        raise ValueError("a fitted RandomForestRegressor or ExtraTreesRegressor is needed")
+    # By name, so that scikit-learn is not imported. Other ensembles of trees do not predict the mean:
+    # AdaBoost takes a weighted median, isolation forests the depth, bagging gives each tree some of
+    # the columns.
+    names = [base.__name__ for base in type(forest).__mro__]
+    kind = next((name for name in names if name in FORESTS), None)
+    if kind is None:
+        raise ValueError(f"a {' or '.join(FORESTS)} is needed, not {names[0]}")
+    if not hasattr(forest, "estimators_"):
+        raise ValueError(f"this {kind} was not fitted")
     if getattr(forest, "n_outputs_", 1) != 1:
         raise ValueError("one output per forest: fit one forest per target")
     if forest.n_features_in_ != len(features):
         raise ValueError(f"{len(features)} names for {forest.n_features_in_} columns")
-    for row in [] if rows is None else rows:
-        for name, value in zip(features, row):
-            if value != value // 1 or not 0 <= value < 2**32:
-                raise ValueError(f"{name} is {value}: the device has whole numbers from 0 to 2^32 - 1")
+    if rows is not None:
+        _check_rows(rows, features)
     trees = [estimator.tree_ for estimator in forest.estimators_]
     dump = {
         "format": "enerinfer-sklearn-forest",
         "version": 1,
+        "estimator": kind,
         "features": list(features),
         "whole_numbers": rows is not None,
         "trees": [

@@ -67,6 +67,17 @@ pub enum CodegenError {
         /// Why it is taken for somebody else's.
         reason: String,
     },
+    /// A name cannot be part of C's names.
+    #[error(
+        "`{}` cannot be part of C's names: use 1 to {max_len} of a to z, 0 to 9 and _",
+        name.escape_debug()
+    )]
+    CapiName {
+        /// The name.
+        name: String,
+        /// Most characters.
+        max_len: usize,
+    },
     /// A file could not be read or written.
     #[error("{}: {reason}", path.display())]
     Io {

@@ -22,7 +22,7 @@ pub use error::CodegenError;
 pub use lower::{Lowered, PassEffect, Pruning, lower};
 pub use options::{DEFAULT_MAX_NODES, Optimise, Options};
 pub use package::{
-    GeneratedCrate, MANIFEST, PredictorSize, check_destination, generate, generate_capi_to,
-    generate_to, size_warning, sizes,
+    CapiName, GeneratedCrate, MANIFEST, PredictorSize, check_destination, generate,
+    generate_capi_to, generate_to, size_warning, sizes,
 };
 pub use passes::estimate_size::{estimate_bytes, estimate_bytes_of};

@@ -6,7 +6,7 @@ use enerinfer_artifacts::{Bundle, Forest, IntPredictor, Node, Predictor, Target}
 use serde::Serialize;
 
 use crate::passes::drop_unreachable::drop_unreachable;
-use crate::passes::estimate_size::estimate_bytes;
+use crate::passes::estimate_size::{LeafValue, estimate_bytes};
 use crate::passes::merge_equal_leaves::merge_equal_leaves;
 use crate::passes::prune::{Pruned, prune, prune_together};
 use crate::passes::quantise::{Quantised, quantise};
@@ -157,7 +157,7 @@ struct Log {
 }
 
 impl Log {
-    fn add<A: Copy, B: Copy>(
+    fn add<A: Copy, B: LeafValue>(
         &mut self,
         target: Target,
         name: &'static str,

@@ -10,7 +10,7 @@ use std::process::Command;
 
 use common::Drawn;
 use enerinfer_artifacts::{Target, throughput_utok_per_s};
-use enerinfer_codegen::{Options, generate_capi_to, generate_to};
+use enerinfer_codegen::{CapiName, Options, generate_capi_to, generate_to};
 
 #[test]
 fn token_callback_runs_and_predicts_what_the_interpreter_does() {
@@ -22,7 +22,8 @@ fn token_callback_runs_and_predicts_what_the_interpreter_does() {
     bundle.test_shapes.truncate(1);
     let runtime = folder.path().join("enerinfer-runtime");
     let lowered = generate_to(&bundle, &Options::default(), &runtime).unwrap();
-    generate_capi_to(&bundle, Path::new("../enerinfer-runtime"), &capi).unwrap();
+    let name = CapiName::default();
+    generate_capi_to(&bundle, Path::new("../enerinfer-runtime"), &name, &capi).unwrap();
     common::cargo_fmt_is_silent(&capi);
     common::cargo(&capi, &["clippy", "--release"]);
     common::cargo(&capi, &["doc", "--no-deps"]);
@@ -47,13 +48,74 @@ fn token_callback_runs_and_predicts_what_the_interpreter_does() {
         assert!(printed.contains(&expected), "{expected}not in\n{printed}");
     }
     assert!(printed.contains("\npoint "), "{printed}");
+    let header = std::fs::read_to_string(capi.join("include/enerinfer.h")).unwrap();
+    assert!(header.starts_with("/* @generated"), "{header}");
     nothing_allocates_or_unwinds(&capi);
     assert_eq!(compile_and_run(&capi, include_str!("edges.c")), "");
     header_is_cpp(&capi);
 }
 
+/// Two models in one C program: each answers for itself.
+#[test]
+fn libraries_of_two_models_stand_in_one_program() {
+    const PROGRAM: &str = r#"
+#include <stdio.h>
+#include "phone/include/enerinfer_phone.h"
+#include "board_2/include/enerinfer_board_2.h"
+int main(void) {
+    enerinfer_phone_shape a = {.layers = 28, .hidden = 1536, .heads = 12, .kv_heads = 2, .ffn = 8960, .vocab = 151936};
+    enerinfer_board_2_shape b = {.layers = 28, .hidden = 1536, .heads = 12, .kv_heads = 2, .ffn = 8960, .vocab = 151936};
+    static enerinfer_phone_tables phone;
+    static enerinfer_board_2_tables board;
+    enerinfer_phone_predict(&a, &phone);
+    enerinfer_board_2_predict(&b, &board);
+    printf("%d %u\n", ENERINFER_PHONE_POINTS, (unsigned)phone.power_uw[ENERINFER_PHONE_POINTS - 1]);
+    printf("%d %u\n", ENERINFER_BOARD_2_POINTS, (unsigned)board.power_uw[ENERINFER_BOARD_2_POINTS - 1]);
+    return 0;
+}
+"#;
+    let folder = tempfile::tempdir().unwrap();
+    let drawn = Drawn { trees: 4, depth: 4, leaf: (0.01, 0.1) };
+    let few = enerinfer_artifacts::ClockTables { accel_khz: vec![5, 6], mem_khz: vec![7] };
+    let mut expected = String::new();
+    for (name, seed, clocks) in [("phone", 42, few), ("board_2", 43, common::board_clocks())] {
+        let bundle = common::random_bundle(seed, clocks, drawn);
+        let runtime = folder.path().join(format!("{name}-runtime"));
+        let lowered = generate_to(&bundle, &Options::default(), &runtime).unwrap();
+        let capi = folder.path().join(name);
+        let relative = format!("../{name}-runtime");
+        generate_capi_to(&bundle, Path::new(&relative), &name.parse().unwrap(), &capi).unwrap();
+        common::cargo(&capi, &["build", "--release"]);
+        let mut shape = common::shape(28, 1536, 12, 2, 8960, 151_936, false);
+        shape.total_params = shape.formula_total_params();
+        let highest = bundle.clocks.clocks_khz(bundle.clocks.highest());
+        let power = lowered.predictor(Target::Power).unwrap().predict(&shape, highest);
+        expected += &format!("{} {power}\n", bundle.clocks.len());
+    }
+    let libraries =
+        ["phone", "board_2"].map(|name| format!("{name}/target/release/libenerinfer_{name}.a"));
+    let printed = compile_run(folder.path(), PROGRAM, &libraries.each_ref().map(String::as_str));
+    assert_eq!(printed, expected);
+}
+
+#[test]
+fn names_that_c_does_not_have_are_refused() {
+    for name in ["", "a-b", "7 b", "Board", "a.b", "é", "a_name_of_twenty_five_chars"] {
+        let refusal = name.parse::<CapiName>().unwrap_err().to_string();
+        assert!(refusal.starts_with(&format!("`{name}` cannot")), "{refusal}");
+    }
+    for name in ["a", "7b", "qwen2_5_7b", "fn"] {
+        assert!(name.parse::<CapiName>().is_ok(), "{name}");
+    }
+}
+
 /// Compiles a C program against the built library, and returns what it prints.
 fn compile_and_run(capi: &Path, source: &str) -> String {
+    compile_run(capi, source, &["target/release/libenerinfer.a"])
+}
+
+/// Compiles a C program against libraries, and returns what it prints.
+fn compile_run(capi: &Path, source: &str, libraries: &[&str]) -> String {
     std::fs::write(capi.join("program.c"), source).unwrap();
     let compiled = Command::new("gcc")
         .args([
@@ -66,7 +128,7 @@ fn compile_and_run(capi: &Path, source: &str) -> String {
             "program",
             "program.c",
         ])
-        .arg("target/release/libenerinfer.a")
+        .args(libraries)
         .current_dir(capi)
         .output()
         .expect("this test needs gcc");

@@ -13,20 +13,35 @@ use enerinfer_codegen::{Optimise, Options, lower};
 use rand::SeedableRng as _;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// What training on one value gives: constants come out as they went in.
+/// What training on one value gives: constants come out as they went in, whatever the number of
+/// trees that each hold a share.
 #[test]
 fn constants_are_exact() {
     let constant = |value| Forest::constant(common::all_features(), value);
-    let leaves = |value: f64| Forest {
-        features: common::all_features(),
-        base: 0.0,
-        nodes: vec![Node::Leaf(value / 2.0)],
-        roots: vec![0, 0],
-    };
-    for forests in [[5.0, 0.5, 5.0, 0.25].map(constant), [5.0, 0.5, 5.0, 0.25].map(leaves)] {
+    let exact = |forests: [Forest<f64>; 4]| {
         let lowered = lower(&with_forests(forests), &Options::default()).expect("it compiles");
-        let values = lowered.predictors.iter().map(|p| p.raw(&[7; 9]));
-        assert_eq!(values.collect::<Vec<_>>(), [5_000_000, 1 << 29, 5_000_000, 250_000]);
+        lowered.predictors.iter().map(|p| p.raw(&[7; 9])).collect::<Vec<_>>()
+    };
+    let expected = |[tok_per_s, scale, w, accel_w]: [f64; 4]| {
+        let micro = |value: f64| (value * 1e6).round() as u32;
+        vec![
+            micro(tok_per_s),
+            (scale * (1u64 << 30) as f64).round() as u32,
+            micro(w),
+            micro(accel_w),
+        ]
+    };
+    for values in [[5.0, 0.5, 5.0, 0.25], [0.1, 1.0 / 3.0, 7.3, 1e-6], [4000.0, 1.0, 33.3, 0.7]] {
+        assert_eq!(exact(values.map(constant)), expected(values));
+        for trees in (1..=64).chain([100, 333, 500, 1000]) {
+            let shares = |value: f64| Forest {
+                features: common::all_features(),
+                base: 0.0,
+                nodes: vec![Node::Leaf(value / f64::from(trees))],
+                roots: vec![0; trees as usize],
+            };
+            assert_eq!(exact(values.map(shares)), expected(values), "{trees} trees");
+        }
     }
 }
 
@@ -260,6 +275,49 @@ fn deep_chains_build() {
         chain(1000, two(), &[true, false]),
         chain(5000, two(), &[false, true, true]),
     ]));
+}
+
+/// A tree that tells apart every one of so many neighbouring ranges of a feature, and its root.
+fn bisection(nodes: &mut Vec<Node<f64>>, feature: u16, thresholds: &[u32]) -> u32 {
+    let node = match thresholds.get(thresholds.len() / 2) {
+        None => Node::Leaf(f64::from(nodes.len() as u32 % 10_007) / 1e5),
+        Some(&threshold) => {
+            let (below, above) = thresholds.split_at(thresholds.len() / 2);
+            let left = bisection(nodes, feature, below);
+            let right = bisection(nodes, feature, &above[1..]);
+            split(feature, threshold, left, right)
+        }
+    };
+    nodes.push(node);
+    nodes.len() as u32 - 1
+}
+
+/// Ranks of 8, 16 and 32 bits: one threshold more than a type holds takes the next.
+#[test]
+fn more_thresholds_than_8_and_16_bits_count() {
+    let mut forest = Forest {
+        features: vec![Feature::Layers, Feature::Heads, Feature::Ffn, Feature::Vocab],
+        base: 0.1,
+        nodes: Vec::new(),
+        roots: Vec::new(),
+    };
+    for (feature, count) in (0u16..).zip([255u32, 256, 65_536, 3]) {
+        let thresholds: Vec<u32> = (0..count).map(|i| 5 + 3 * i).collect();
+        let root = bisection(&mut forest.nodes, feature, &thresholds);
+        forest.roots.push(root);
+    }
+    let small = Forest::constant(common::all_features(), 0.5);
+    let mut bundle = with_forests([forest, small.clone(), small.clone(), small]);
+    // Without them leaves keep all bits, so that no two neighbours are equal.
+    bundle.test_shapes.clear();
+    let folder = tempfile::tempdir().expect("a temporary folder");
+    let krate = folder.path().join("enerinfer-runtime");
+    generate_with_rows(&bundle, &Options::default(), &krate);
+    let source = std::fs::read_to_string(krate.join("src/model/peak.rs")).expect("it was written");
+    for field in ["layers: u8", "heads: u16", "ffn: u32", "vocab: u8"] {
+        assert!(source.contains(&format!("    {field},\n")), "{field}");
+    }
+    cargo(&krate, &["test", "--release", "--lib", "--test", "vectors"]);
 }
 
 #[test]

@@ -1,6 +1,11 @@
 //! Generated crates are built and tested by cargo, in a folder of their own.
 
+#![allow(clippy::unwrap_used)] // a test that cannot prepare its input fails
+
 mod common;
+
+use std::fs;
+use std::path::Path;
 
 use common::{Drawn, cargo};
 use enerinfer_artifacts::ThermalModel;
@@ -31,6 +36,8 @@ fn builds_alone_and_passes_its_vectors_and_lints() {
     assert!(said.contains("predicted power") && !said.contains("SIMULATED"), "{said}");
     cargo(&krate, &["run", "--example", "control"]);
     common::cargo_fmt_is_silent(&krate);
+    let said = readme_and_included_model_build(&krate);
+    assert_eq!(said.matches("- readme (line").count(), 2, "{said}");
 }
 
 #[test]
@@ -46,13 +53,21 @@ fn without_power_examples_and_readme_are_true_and_compile() {
     let said = cargo(&krate, &["run", "--example", "choose"]);
     assert!(said.contains("SIMULATED") && said.contains("no power is predicted"), "{said}");
     cargo(&krate, &["run", "--example", "control"]);
-    // Snippets of the README become documentation tests.
-    let lib = krate.join("src/lib.rs");
-    let text = std::fs::read_to_string(&lib).unwrap();
-    let readme = "\n#[cfg(doctest)]\n#[doc = include_str!(\"../README.md\")]\nmod readme {}\n";
-    std::fs::write(&lib, text + readme).unwrap();
-    let said = cargo(&krate, &["test", "--doc"]);
+    let said = readme_and_included_model_build(&krate);
     assert_eq!(said.matches("- readme (line").count(), 2, "{said}");
+}
+
+/// Makes the snippets of the README documentation tests, has the model included instead of being a
+/// module of its own, and runs the documentation tests.
+fn readme_and_included_model_build(krate: &Path) -> String {
+    let lib = krate.join("src/lib.rs");
+    let text = fs::read_to_string(&lib).unwrap();
+    let module = "\npub mod model;\n";
+    assert!(text.contains(module), "{text}");
+    let included = "\npub mod model {\n    include!(\"model/mod.rs\");\n}\n";
+    let readme = "\n#[cfg(doctest)]\n#[doc = include_str!(\"../README.md\")]\nmod readme {}\n";
+    fs::write(&lib, text.replace(module, included) + readme).unwrap();
+    cargo(krate, &["test", "--doc"])
 }
 
 #[test]

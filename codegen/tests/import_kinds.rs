@@ -113,6 +113,98 @@ fn features_that_collapse_are_refused() {
     }
 }
 
+/// What a random forest or extra trees cannot have found between whole numbers.
+#[test]
+fn estimators_give_away_that_they_were_trained_on_other_numbers() {
+    let of = |estimator: &str, thresholds: &[f64]| {
+        let trees: Vec<Value> = thresholds.iter().map(|&t| stump(json!(t))).collect();
+        let known = format!("{{\"estimator\":{estimator:?},\"features");
+        from_sklearn(&dump(&["mem_khz"], &trees).replace("{\"features", &known))
+    };
+    let (random, extra) = ("RandomForestRegressor", "ExtraTreesRegressor");
+    // Whole numbers, their middles, and what lies beyond 2^24, where `f32` has few of them.
+    of(random, &[0.5, 4.0, 1_432_800.0, 2_666_000.5, 16_777_217.0, 4_294_967_168.0]).unwrap();
+    of(extra, &[0.25, 7.123, 2_666_000.7]).unwrap();
+    // GHz, MHz with decimals, logarithms, scaled to [0, 1], standardised.
+    for other in [&[0.434, 1.4, 2.7][..], &[434.8], &[11.5, 12.2], &[0.25], &[-1.5, 0.5]] {
+        let says = &["splits `mem_khz` at", "halfway between two", "the schema's unit"];
+        refused(of(random, other), says);
+    }
+    refused(of(extra, &[-0.3, 0.7]), &["tree 0, node 0", "splits `mem_khz` at -0.3"]);
+    of("", &[-0.3, 0.25, 1.4]).unwrap();
+}
+
+/// In another unit, every clock of the device would go the same way.
+#[test]
+fn features_split_only_outside_their_range_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    let import = |file: &str, features: &[&str], threshold: &str, domain: &str| {
+        let lightgbm = file.ends_with("txt");
+        let text = match lightgbm {
+            true => lightgbm_of(features, threshold),
+            false => {
+                let split: f64 = threshold.parse().unwrap();
+                dump(features, &[stump(json!(split))])
+            }
+        };
+        fs::write(at(file), text).unwrap();
+        let format = if lightgbm { "lightgbm" } else { "sklearn" };
+        let predictor = |target: &str| {
+            format!(
+                "{{\"target\": \"{target}\", \"format\": \"{format}\", \"file\": \"{file}\", \
+                 \"domain\": {{{domain}}}}}"
+            )
+        };
+        let spec = SPEC.split("\"predictors\"").next().unwrap();
+        let spec = spec.replace("[1, 2]", "[306000, 612000]").replace("[3]", "[204000, 3199000]");
+        let predictors = format!("[{}, {}]", predictor("peak"), predictor("scale"));
+        fs::write(at("spec.json"), format!("{spec}\"predictors\": {predictors}}}")).unwrap();
+        import_bundle(&at("spec.json"))
+    };
+    for file in ["f.json", "f.txt"] {
+        for clock in ["accel_khz", "mem_khz"] {
+            import(file, &[clock], "400000", "").unwrap();
+            import(file, &[clock], "306000", "").unwrap();
+            // MHz, GHz, Hz, and the highest clock, at which nothing is above.
+            for other in ["435", "1.4", "435000000", "0.5", "3199000"] {
+                let says = &[file, clock, "outside the platform's clocks", "unit"];
+                refused(import(file, &[clock], other, ""), says);
+            }
+        }
+        import(file, &["layers"], "12", "").unwrap();
+        import(file, &["layers"], "12", "\"layers\": [4, 80]").unwrap();
+        import(file, &["layers"], "12", "\"layers\": [32, 32]").unwrap();
+        for outside in ["3", "80", "1000"] {
+            let domain = "\"layers\": [4, 80]";
+            refused(import(file, &["layers"], outside, domain), &["`layers`", "its `domain`"]);
+        }
+    }
+}
+
+/// A model of one split on the first feature.
+fn lightgbm_of(features: &[&str], threshold: &str) -> String {
+    lightgbm(threshold, "1 3").replace("=vocab", &format!("={}", features.join(" ")))
+}
+
+/// The examples in the documentation of both formats are read as they stand.
+#[test]
+fn documented_examples_are_imported() {
+    let example = |source: &str| -> String {
+        let inside = source.split("//! ```").nth(1).unwrap();
+        let lines = inside.lines().skip(1).map(|line| line.trim_start_matches("//!"));
+        lines.collect::<Vec<_>>().join("\n")
+    };
+    let forest = example(include_str!("../src/import/sklearn.rs"));
+    assert_eq!(from_sklearn(&forest).unwrap().predict(&[13, 0]), 0.5);
+    let folder = tempfile::tempdir().unwrap();
+    let at = |name: &str| folder.path().join(name);
+    fs::write(at("spec.json"), example(include_str!("../src/import/spec.rs"))).unwrap();
+    fs::write(at("peak.json"), forest).unwrap();
+    fs::write(at("scale.txt"), lightgbm_of(&["layers"], "12")).unwrap();
+    import_bundle(&at("spec.json")).unwrap();
+}
+
 #[test]
 fn trees_of_one_leaf_are_constants() {
     let leaf = |value: f64| tree(&[-2], json!([-2]), &[-1], &[-1], json!([value]));
@@ -231,6 +323,24 @@ fn malformed_models_of_lightgbm_are_refused() {
         (good.replace("objective=regression", "objective=regression sqrt"), "sqrt"),
         (good.replace("objective=regression", "objective=multiclass"), "multiclass"),
         (good.replace("iteration=1", "iteration=3"), "3 trees per iteration"),
+        (good.replace("Tree=0", "Tree=1"), "tree 1 stands where tree 0 belongs"),
+        (good.replace("Tree=0", "Tree=0\nTree=0"), "tree 0 stands where tree 1 belongs"),
+        (
+            good.replace("\nthreshold", "\nthreshold=9\nthreshold"),
+            "`threshold` of tree 0 stands twice",
+        ),
+        (
+            good.replace("\nfeature_", "\nfeature_names=ffn\nfeature_"),
+            "`feature_names` stands twice",
+        ),
+        // A category, with and without a default side, and zeros that count as missing.
+        (
+            good.replace("decision_type=2", "decision_type=1"),
+            "tree 0, node 0: it splits on a category",
+        ),
+        (good.replace("decision_type=2", "decision_type=3"), "it splits on a category"),
+        (good.replace("decision_type=2", "decision_type=6"), "it treats zero as missing"),
+        (good.replace("decision_type=2", "decision_type=4"), "it treats zero as missing"),
     ] {
         refused(from_lightgbm(&text), &[says]);
     }
@@ -344,26 +454,37 @@ import sys
 from types import SimpleNamespace as New
 sys.path.insert(0, sys.argv[1])
 from export_sklearn import export
+class ExtraTreesRegressor(New): pass
+class RandomForestRegressor(New): pass
+class Derived(RandomForestRegressor): pass
+class Frame(New):
+    def __iter__(self): return iter(["layers"])
 def tree(threshold=1.5):
     return New(tree_=New(feature=[0, -2, -2], threshold=[threshold, -2.0, -2.0],
         children_left=[1, -1, -1], children_right=[2, -1, -1], value=[[[0.2]], [[0.1]], [[0.30000000000000004]]]))
-def forest(*trees, **more):
-    return New(**{"estimators_": list(trees), "n_features_in_": 1, "n_outputs_": 1, **more})
+def forest(*trees, kind=RandomForestRegressor, **more):
+    return kind(**{"estimators_": list(trees), "n_features_in_": 1, "n_outputs_": 1, **more})
 export(forest(tree(), tree(0.1 + 0.2)), ["layers"], "good.json", rows=[[1], [2.0], [0], [2**32 - 1]])
+export(forest(tree(), kind=Derived), ["layers"], "whole.json")
+export(forest(tree(0.7), kind=ExtraTreesRegressor), ["layers"], "extra.json", Frame(values=[[4]]))
+export(forest(tree(0.7)), ["layers"], "scaled.json")
 export(forest(tree(float("inf"))), ["layers"], "infinite.json")
-for rows in [[[0.5]], [[-1]], [[2**32]], [[float("nan")]], [[float("inf")]]]:
+def refused(*arguments):
     try:
-        export(forest(tree()), ["layers"], "bad.json", rows)
+        export(*arguments)
     except ValueError:
-        continue
-    sys.exit(f"accepted: {rows}")
-for bad, names in [(forest(tree(), n_outputs_=2), ["layers"]), (forest(tree()), ["layers", "hidden"]),
-                   (forest(tree(), classes_=[0, 1]), ["layers"]), (New(n_features_in_=1), ["layers"])]:
-    try:
-        export(bad, names, "bad.json")
-    except ValueError:
-        continue
-    sys.exit(f"accepted: {bad}")
+        return
+    sys.exit(f"accepted: {arguments}")
+for rows in [[[0.5]], [[-1]], [[2**32]], [[float("nan")]], [[float("inf")]],
+             [], [[]], [[1, 2]], [[1], [1, 2]], ["1"], [["1"]], "layers", Frame(values=[[0.5]])]:
+    refused(forest(tree()), ["layers"], "bad.json", rows)
+refused(forest(tree(), n_outputs_=2), ["layers"], "bad.json")
+refused(forest(tree()), ["layers", "hidden"], "bad.json")
+refused(RandomForestRegressor(n_features_in_=1), ["layers"], "bad.json")
+# Other ensembles with lists of trees, which do not predict their mean, or not of all columns.
+for name in ["AdaBoostRegressor", "BaggingRegressor", "IsolationForest", "RandomForestClassifier",
+             "RandomTreesEmbedding", "StackingRegressor", "VotingRegressor", "GradientBoostingRegressor"]:
+    refused(forest(tree(), kind=type(name, (New,), {})), ["layers"], "bad.json")
 "#;
     let folder = tempfile::tempdir().unwrap();
     let import = Path::new(env!("CARGO_MANIFEST_DIR")).join("import");
@@ -386,5 +507,8 @@ for bad, names in [(forest(tree(), n_outputs_=2), ["layers"]), (forest(tree()), 
         (0.1 / 2.0 + 0.300_000_000_000_000_04 / 2.0f64).to_bits()
     );
     refused(from_sklearn(&read("infinite.json")), &["tree 0, node 0", "not finite"]);
+    from_sklearn(&read("whole.json")).unwrap();
+    from_sklearn(&read("extra.json")).unwrap();
+    refused(from_sklearn(&read("scaled.json")), &["`layers` at 0.7", "halfway"]);
     assert!(!folder.path().join("bad.json").exists());
 }

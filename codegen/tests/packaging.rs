@@ -31,6 +31,9 @@ fn cargo_package_accepts_builds_and_holds_everything() {
     // A lock file would carry the format of our cargo, which old ones do not read.
     let made = generate(&bundle(51), &Options::default()).unwrap().files;
     assert!(!made.contains_key("Cargo.lock"));
+    let manifest = String::from_utf8_lossy(&made["Cargo.toml"]);
+    // What the oldest Rust promised can read; checks/msrv.sh builds with it.
+    assert!(manifest.contains("\nedition = \"2021\"\nrust-version = \"1.63\"\n"), "{manifest}");
     for name in ["README.md", "CHANGELOG.md", "MANIFEST.json", "LICENSE-MIT", "LICENSE-APACHE"] {
         assert!(listed.lines().any(|line| line == name), "{name}: {listed}");
     }
@@ -89,7 +92,7 @@ fn crates_of_two_models_stand_in_one_program() {
 #[test]
 fn texts_of_the_bundle_build_lint_and_document() {
     let mut bundle = bundle(56);
-    let hostile = "Qwen2.5-7B (Q4_K_M) fn 7b a-b a_b \"#\\ {} */ `x` <b> é\u{202e}'";
+    let hostile = "Qwen2.5-7B (Q4_K_M) fn 7b a-b a_b \"#\\ {} */ `x` <b> é\u{202e}\u{2028}\r\n\0'";
     let p = &mut bundle.platform;
     for text in
         [&mut p.name, &mut p.engine, &mut p.weight_format, &mut p.power_domain, &mut p.source]

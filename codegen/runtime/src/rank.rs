@@ -3,14 +3,21 @@
 
 /// Number of `thresholds` (ascending) that are smaller than `value`, so that
 /// `value <= thresholds[i]` exactly when `rank(value, thresholds) <= i`.
+///
+/// For features with at most 65 535 thresholds.
 pub fn rank(value: u32, thresholds: &[u32]) -> u16 {
-    // The compiler emits at most u16::MAX thresholds per feature.
-    thresholds.partition_point(|&t| t < value) as u16
+    rank_u32(value, thresholds) as u16
 }
 
 /// [`rank`] for features with at most 255 thresholds.
 pub fn rank_u8(value: u32, thresholds: &[u32]) -> u8 {
-    rank(value, thresholds) as u8
+    rank_u32(value, thresholds) as u8
+}
+
+/// [`rank`] for features with more thresholds, which take forests of other trainers.
+pub fn rank_u32(value: u32, thresholds: &[u32]) -> u32 {
+    // A feature has at most 2^32 − 1 different thresholds that some value is above.
+    thresholds.partition_point(|&t| t < value) as u32
 }
 
 #[cfg(test)]
@@ -26,5 +33,10 @@ mod tests {
             }
         }
         assert_eq!(rank(5, &[]), 0);
+        // Each in the smallest type that holds the number of thresholds.
+        let many: [u32; 70_000] = core::array::from_fn(|i| i as u32);
+        assert_eq!(rank_u8(u32::MAX, &many[..0xff]), 0xff);
+        assert_eq!(rank(u32::MAX, &many[..0xffff]), 0xffff);
+        assert_eq!(rank_u32(u32::MAX, &many), 70_000);
     }
 }

@@ -406,7 +406,11 @@ fn sum(out: &mut dyn Write, program: &Program, functions: &Functions) -> io::Res
 }
 
 fn rank_function(ranked: &Ranked) -> &'static str {
-    if ranked.thresholds.len() <= 0xff { "rank_u8" } else { "rank" }
+    match unsigned_type(ranked.thresholds.len()) {
+        "u8" => "rank_u8",
+        "u16" => "rank",
+        _ => "rank_u32",
+    }
 }
 
 fn rank_call(ranked: &Ranked, value: &str) -> String {

@@ -112,11 +112,22 @@ pub fn from_lightgbm(text: &str) -> Result<Forest<f64>, ImportError> {
         }
         let (key, value) = line.split_once('=').unwrap_or((line.trim(), ""));
         if key == "Tree" {
-            sections.push(Section { tree: sections.len(), values: HashMap::new() });
-        } else if let Some(section) = sections.last_mut() {
-            section.values.insert(key, value);
-        } else {
-            header.insert(key, value);
+            let tree = sections.len();
+            if value.trim() != tree.to_string() {
+                return Err(format_error(format!(
+                    "tree {} stands where tree {tree} belongs: trees are missing",
+                    value.trim()
+                )));
+            }
+            sections.push(Section { tree, values: HashMap::new() });
+            continue;
+        }
+        let (of, values) = match sections.last_mut() {
+            Some(section) => (format!(" of tree {}", section.tree), &mut section.values),
+            None => (String::new(), &mut header),
+        };
+        if values.insert(key, value).is_some() && !key.is_empty() {
+            return Err(format_error(format!("`{key}`{of} stands twice")));
         }
     }
     if !complete || sections.is_empty() {

@@ -9,9 +9,11 @@
 //! The arrays are those of `tree_`; a left child of −1 marks a leaf. The prediction is the mean of
 //! the trees. scikit-learn rounds inputs to `f32` and compares them to an `f64` threshold.
 //!
-//! A feature whose thresholds, three or more, all fall between two neighbouring whole numbers was
-//! hardly trained on whole numbers (but on GHz, or scaled), and is refused, unless the dump says
-//! `"whole_numbers": true`, as the exporter does when it was given the rows.
+//! Forests that were trained on other than whole numbers (GHz, or scaled) are refused, unless the dump
+//! says `"whole_numbers": true`, as the exporter does when it was given the rows. `"estimator"` tells
+//! what gives them away: random forests split halfway between two training values, so at a multiple
+//! of one half; `ExtraTreesRegressor` splits anywhere between them, so not below zero. From any, three
+//! or more thresholds of a feature that all fall between two neighbouring whole numbers.
 
 use enerinfer_artifacts::{Feature, Forest};
 use serde::Deserialize;
@@ -29,6 +31,9 @@ struct Dump {
     /// Whether the exporter has seen that the rows are whole numbers.
     #[serde(default)]
     whole_numbers: bool,
+    /// The class that was exported; dumps made by hand may leave it out.
+    #[serde(default)]
+    estimator: String,
 }
 
 #[derive(Deserialize)]
@@ -57,6 +62,7 @@ pub fn from_sklearn(json: &str) -> Result<Forest<f64>, ImportError> {
         return Err(format("the forest has no tree: was it fitted?".to_owned()));
     }
     if !dump.whole_numbers {
+        check_thresholds(&dump, &forest.features)?;
         check_not_collapsed(&dump, &forest.features)?;
     }
     let share = dump.trees.len() as f64;
@@ -72,6 +78,37 @@ pub fn from_sklearn(json: &str) -> Result<Forest<f64>, ImportError> {
     }
     forest.validate()?;
     Ok(forest)
+}
+
+/// Refuses thresholds that the estimator cannot have found between whole numbers.
+fn check_thresholds(dump: &Dump, features: &[Feature]) -> Result<(), ImportError> {
+    let (possible, rule): (fn(f64) -> bool, _) = match dump.estimator.as_str() {
+        "RandomForestRegressor" => {
+            (|t| t >= 0.0 && (2.0 * t).fract() == 0.0, "halfway between two of them")
+        }
+        "ExtraTreesRegressor" => (|t| t >= 0.0, "between two of them"),
+        _ => return Ok(()),
+    };
+    for (t, tree) in dump.trees.iter().enumerate() {
+        let splits = tree.feature.iter().zip(&tree.left).zip(&tree.threshold).enumerate();
+        for (node, ((&feature, &left), &threshold)) in splits {
+            // What is no number, or infinite, or has no name, is refused with its own reason.
+            let known = usize::try_from(feature).ok().and_then(|f| features.get(f));
+            let (Some(feature), Some(threshold)) = (known, threshold) else { continue };
+            if left != -1 && threshold.is_finite() && !possible(threshold) {
+                return Err(ImportError::Unsupported {
+                    tree: t,
+                    node,
+                    reason: format!(
+                        "it splits `{}` at {threshold}; trained on whole numbers, it would split \
+                         {rule}: train in the schema's unit",
+                        feature.name()
+                    ),
+                });
+            }
+        }
+    }
+    Ok(())
 }
 
 /// Refuses features that whole numbers divide in one way only, although training found several.

@@ -13,13 +13,15 @@
 //! Files are relative to the JSON file. Targets are in tokens/s, W, or 1 for `scale`. Features
 //! without a `domain` are never reported as outside the training range. A `domain` may also name
 //! features that the forest does not read, for what was alike in all training data: with
-//! `"experts": [1, 1]` mixtures of experts are reported.
+//! `"experts": [1, 1]` mixtures of experts are reported. Training splits inside the range that it has
+//! seen: a feature that is split only outside the platform's clocks, or outside its `domain`, was
+//! trained in another unit, and is refused.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use enerinfer_artifacts::{
-    Bundle, ClockTables, Domain, Feature, PlatformId, Predictor, Provenance, Target, digest,
+    Bundle, ClockTables, Domain, Feature, Forest, PlatformId, Predictor, Provenance, Target, digest,
 };
 use serde::Deserialize;
 
@@ -72,6 +74,10 @@ pub fn import_bundle(spec_path: &Path) -> Result<Bundle, ImportError> {
             Format::Sklearn => from_sklearn(&text),
             Format::Lightgbm => from_lightgbm(&text),
         };
+        let forest = forest.and_then(|forest| {
+            check_units(&forest, &spec.clocks, &p.domain)?;
+            Ok(forest)
+        });
         let mut forest = forest.map_err(|e| ImportError::File { path, reason: Box::new(e) })?;
         sources.push_str(&digest(text.as_bytes()));
         let mut domains = p.domain;
@@ -115,4 +121,33 @@ pub fn import_bundle(spec_path: &Path) -> Result<Bundle, ImportError> {
     };
     bundle.validate()?;
     Ok(bundle)
+}
+
+/// Refuses features of which every value that the device can have goes the same way at every split.
+fn check_units(
+    forest: &Forest<f64>,
+    clocks: &ClockTables,
+    domain: &BTreeMap<String, (u32, u32)>,
+) -> Result<(), ImportError> {
+    for (feature, thresholds) in forest.features.iter().zip(forest.thresholds()) {
+        let of_table = |table: &[u32]| Some((*table.first()?, *table.last()?));
+        let (range, of) = match feature {
+            Feature::AccelKhz => (of_table(&clocks.accel_khz), "the platform's clocks"),
+            Feature::MemKhz => (of_table(&clocks.mem_khz), "the platform's clocks"),
+            _ => (domain.get(feature.name()).copied(), "its `domain`"),
+        };
+        let (Some((min, max)), [lowest, ..]) = (range, &thresholds[..]) else { continue };
+        let divides = |t: &u32| (min..max).contains(t);
+        if min < max && !thresholds.iter().any(divides) {
+            return Err(ImportError::Format {
+                format: "forest import",
+                reason: format!(
+                    "`{}` is split only outside {of}, {min} to {max} (first at {lowest}), so that \
+                     nothing depends on it: train in the schema's unit, or correct the range",
+                    feature.name()
+                ),
+            });
+        }
+    }
+    Ok(())
 }

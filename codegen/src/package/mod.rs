@@ -21,7 +21,7 @@ use crate::passes::estimate_size::{estimate_bytes, tree_leaves};
 use crate::{CodegenError, Comparisons, Lowered, Optimise, Options, lower};
 use sink::{Folder, Memory, Sink};
 
-pub use capi::generate_capi_to;
+pub use capi::{CapiName, generate_capi_to};
 pub use destination::check_destination;
 pub use packed::size_warning;
 pub use sink::MANIFEST;

@@ -1,10 +1,10 @@
 //! Size of compiled predictors, estimated without compiling: a linear model.
 //!
-//! Fitted to the code and tables (`.text` and `.rodata`) of 15 predictors of 800 to 15 000 leaves
-//! that read clocks (boosted and random forests trained on simulated boards and a phone, and 200
-//! scikit-learn trees), compiled for thumbv7em with `opt-level = "z"` by rustc 1.96; it is between
-//! 12 % below and 20 % above each of them. The hand-written code around the predictors takes
-//! another 6.5 KiB.
+//! Fitted to the code and tables (`.text` and `.rodata`) of 38 predictors of 400 to 56 000 leaves
+//! (boosted and random forests trained on simulated boards and a phone, scikit-learn's random forests
+//! and extra trees), compiled for thumbv7em with `opt-level = "z"` by rustc 1.96; it is between 14 %
+//! below and 18 % above each of them. The hand-written code around the predictors takes another
+//! 6.5 KiB.
 
 use enerinfer_artifacts::{ClockTables, Feature, Forest, Node};
 
@@ -14,16 +14,12 @@ use crate::emit::statements::Statements;
 /// Tenths of a byte of a predictor without trees.
 const PREDICTOR: u64 = 4000;
 
-/// Tenths of a byte, per thing counted, of forests that read clocks: they are merged.
-mod merged {
-    /// Addition to a rectangle, with the comparison before it.
-    pub(super) const ADDITION: u64 = 112;
-    /// Comparison within a value that is added to one rectangle.
-    pub(super) const COMPARISON: u64 = 81;
-}
+/// Tenths of a byte per addition to a rectangle, with the comparison before it.
+const ADDITION: u64 = 101;
+/// Tenths of a byte per comparison within a value that is added to one rectangle.
+const COMPARISON: u64 = 94;
 
-/// Tenths of a byte per leaf of forests that do not read clocks: 73 to 89 measured of trained ones,
-/// 107 of 200 scikit-learn trees, whose leaves need two bytes.
+/// Tenths of a byte per leaf of forests that cannot be merged.
 const LEAF: u64 = 95;
 
 /// Bytes per distinct threshold in the tables by which ranks are found, and per rectangle.
@@ -33,6 +29,10 @@ const BYTES_PER_ENTRY: u64 = 4;
 /// than trained forests take (73 to 93 measured), so that few grow out of a budget when they
 /// are fitted to all data. Many shallow trees take less, since they share comparisons.
 const LEAF_OF_UNKNOWN: u64 = 104;
+
+/// Most nodes of a forest that is merged to estimate it: larger ones are hardly ever compiled, and
+/// merging costs about 3 µs and 0.8 KB per node.
+const MAX_MERGED: usize = 1 << 20;
 
 /// Most thresholds of a clock for which rectangles can be told apart.
 const MAX_LEVELS: usize = 200;
@@ -46,8 +46,27 @@ pub fn estimate_bytes_of(trees: u64, leaves: u64, most_thresholds: u64) -> u64 {
         .saturating_add(BYTES_PER_ENTRY.saturating_mul(thresholds))
 }
 
-/// Estimated flash of one predictor on thumbv7em with `opt-level = "z"`, in bytes.
-pub fn estimate_bytes<L: Copy>(forest: &Forest<L>) -> u64 {
+/// What a leaf holds.
+pub trait LeafValue: Copy {
+    /// Equal for equal values.
+    fn bits(self) -> u64;
+}
+
+impl LeafValue for f64 {
+    fn bits(self) -> u64 {
+        self.to_bits()
+    }
+}
+
+impl LeafValue for i64 {
+    fn bits(self) -> u64 {
+        self as u64
+    }
+}
+
+/// Estimated flash of one predictor on thumbv7em with `opt-level = "z"`, in bytes. It depends on which
+/// leaves are equal, not on which of them are one node.
+pub fn estimate_bytes<L: LeafValue>(forest: &Forest<L>) -> u64 {
     let thresholds = forest.thresholds();
     let entries: u64 = thresholds.iter().map(|t| t.len() as u64).sum();
     let by_statements = estimate_merged(forest, &thresholds);
@@ -70,7 +89,10 @@ pub(crate) fn tree_leaves<L: Copy>(forest: &Forest<L>) -> u64 {
 }
 
 /// Bytes of a merged forest, its thresholds excepted; `None` for forests that are not merged.
-fn estimate_merged<L: Copy>(forest: &Forest<L>, thresholds: &[Vec<u32>]) -> Option<u64> {
+fn estimate_merged<L: LeafValue>(forest: &Forest<L>, thresholds: &[Vec<u32>]) -> Option<u64> {
+    if forest.nodes.len() > MAX_MERGED {
+        return None;
+    }
     // A level at each threshold and one above all: rectangles as different as they can be.
     let levels = |clock: Feature| -> Vec<u32> {
         let column = forest.features.iter().position(|&f| f == clock);
@@ -81,12 +103,14 @@ fn estimate_merged<L: Copy>(forest: &Forest<L>, thresholds: &[Vec<u32>]) -> Opti
     };
     let clocks =
         ClockTables { accel_khz: levels(Feature::AccelKhz), mem_khz: levels(Feature::MemKhz) };
-    if !(2..=MAX_LEVELS).contains(&clocks.accel_khz.len().max(clocks.mem_khz.len())) {
+    if !(1..=MAX_LEVELS).contains(&clocks.accel_khz.len().max(clocks.mem_khz.len())) {
         return None;
     }
-    // What leaves hold decides little: here all are different.
-    let nodes = (0i64..).zip(&forest.nodes).map(|(i, node)| match *node {
-        Node::Leaf(_) => Node::Leaf(i * 7919 % 65_521),
+    // Which leaves are equal decides, since equal values are computed once; what they hold does not.
+    // Numbers without order stand for them: numbers in the order of nodes would make the differences
+    // of neighbours equal.
+    let nodes = forest.nodes.iter().map(|node| match *node {
+        Node::Leaf(value) => Node::Leaf((mix(value.bits()) >> 48) as i64),
         Node::Split { feature, threshold, left, right } => {
             Node::Split { feature, threshold, left, right }
         }
@@ -99,8 +123,16 @@ fn estimate_merged<L: Copy>(forest: &Forest<L>, thresholds: &[Vec<u32>]) -> Opti
     };
     let merged = merge_apart(&forest, &clocks)?;
     let (additions, comparisons) = Statements::of(&merged).counts();
-    let tenths = additions * merged::ADDITION + comparisons * merged::COMPARISON;
+    let tenths = additions * ADDITION + comparisons * COMPARISON;
     Some(tenths / 10 + BYTES_PER_ENTRY * merged.rects.len() as u64)
+}
+
+/// The finaliser of SplitMix64: near inputs become numbers without relation.
+fn mix(bits: u64) -> u64 {
+    let bits = bits.wrapping_add(0x9e37_79b9_7f4a_7c15);
+    let bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    bits ^ (bits >> 31)
 }
 
 #[cfg(test)]
@@ -117,19 +149,26 @@ mod tests {
 
     #[test]
     fn trees_that_compare_the_same_add_in_one_place() {
-        let leaf = Node::Leaf(1.0);
+        let [a, b, c] = [1.0, 2.0, 3.0].map(Node::Leaf);
         // Below the memory clock's threshold the layers decide.
-        let nodes = vec![leaf, leaf, split(0, 0, 1), leaf, split(1, 2, 3)];
+        let nodes = vec![a, b, split(0, 0, 1), c, split(1, 2, 3)];
         let one = estimate_bytes(&forest(nodes.clone(), vec![4]));
-        let bytes = (PREDICTOR + merged::ADDITION) / 10 + 3 * BYTES_PER_ENTRY;
+        let bytes = (PREDICTOR + ADDITION) / 10 + 3 * BYTES_PER_ENTRY;
         assert_eq!(one, bytes);
         assert_eq!(estimate_bytes(&forest(nodes, vec![4, 4])), one);
     }
 
     #[test]
     fn without_clocks_every_leaf_counts() {
-        let nodes = vec![Node::Leaf(1.0), Node::Leaf(2.0), split(0, 0, 1)];
-        let tenths = PREDICTOR + 2 * LEAF;
-        assert_eq!(estimate_bytes(&forest(nodes, vec![2])), tenths / 10 + BYTES_PER_ENTRY);
+        let nodes = vec![
+            Node::Leaf(1.0),
+            Node::Leaf(2.0),
+            split(0, 0, 1),
+            Node::Leaf(3.0),
+            Node::Split { feature: 0, threshold: 9, left: 2, right: 3 },
+        ];
+        let (root, one) = (vec![4], BYTES_PER_ENTRY);
+        let two = PREDICTOR + 2 * COMPARISON;
+        assert_eq!(estimate_bytes(&forest(nodes, root)), two / 10 + 2 * one + one);
     }
 }

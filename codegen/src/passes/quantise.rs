@@ -122,7 +122,10 @@ pub fn quantise_to(predictor: &Predictor, precision: Precision) -> Result<Quanti
 
     let mut copy =
         Copier { forest, subtrees: &subtrees, scale, precision, pool: Pool::new(), error: 0.0 };
-    let mut base = (forest.base * scale).round() as i64;
+    // The device's shift cuts off; half a unit more, and it rounds: a constant that was divided among
+    // trees comes out as it went in.
+    let half = if shift > 0 { 1i64 << (shift - 1) } else { 0 };
+    let mut base = half + (forest.base * scale).round() as i64;
     let mut error = 0.5;
     let mut roots = Vec::with_capacity(forest.roots.len());
     for (&root, range) in forest.roots.iter().zip(trees()) {
@@ -151,8 +154,8 @@ pub fn quantise_to(predictor: &Predictor, precision: Precision) -> Result<Quanti
             // Within SHIFTS.
             shift: shift as i8,
         },
-        // One device unit is lost by the shift.
-        error_bound: error / scale + 1.0 / units,
+        // The shift rounds to a device unit.
+        error_bound: error / scale + 0.5 / units,
     })
 }
 

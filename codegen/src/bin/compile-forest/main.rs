@@ -12,8 +12,8 @@ use clap::Parser;
 use enerinfer_artifacts::{Bundle, console};
 use enerinfer_codegen::import::import_bundle;
 use enerinfer_codegen::{
-    DEFAULT_MAX_NODES, Optimise, Options, check_destination, generate_capi_to, generate_to,
-    size_warning, sizes,
+    CapiName, DEFAULT_MAX_NODES, Optimise, Options, check_destination, generate_capi_to,
+    generate_to, size_warning, sizes,
 };
 
 use failure::Failure;
@@ -50,6 +50,9 @@ struct Args {
     /// Also write the crate of the C API; it refers to the crate in --out
     #[arg(long, value_name = "DIR")]
     capi: Option<PathBuf>,
+    /// Part of the names of the C API (enerinfer_NAME_predict), for programs with several models
+    #[arg(long, value_name = "NAME", requires = "capi")]
+    capi_name: Option<CapiName>,
     /// Print what every pass did
     #[arg(long)]
     explain: bool,
@@ -111,7 +114,8 @@ fn run(args: &Args) -> Result<String, Failure> {
     };
     let lowered = generate_to(&bundle, &options, &args.out)?;
     if let Some(folder) = &args.capi {
-        generate_capi_to(&bundle, &relative(&args.out, folder)?, folder)?;
+        let name = args.capi_name.clone().unwrap_or_default();
+        generate_capi_to(&bundle, &relative(&args.out, folder)?, &name, folder)?;
     }
     if let Some(folder) = &args.dump_ir {
         dump::write(&lowered, folder)?;
