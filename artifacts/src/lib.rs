@@ -7,10 +7,12 @@
 //!   device computes;
 //! - [`Bundle`]: the artifact file; [`record`]: the evaluation record behind every report;
 //!   [`compiled_code`]: what the predictors cost once compiled;
-//!   [`exhibit`]: the papers' figures and tables for our devices.
+//!   [`exhibit`]: the papers' figures and tables for our devices;
+//! - [`write_atomic`], [`console`]: how every program gives what it has made.
 
 mod bundle;
 pub mod compiled_code;
+pub mod console;
 mod error;
 pub mod exhibit;
 mod feature;

@@ -56,6 +56,7 @@ fn bad_input_is_one_clear_line_exit_code_2_and_nothing_written() {
     fs::write(at.join("folder/mine"), "mine").unwrap();
     fs::write(at.join("garbage"), (0..=255u8).cycle().take(5000).collect::<Vec<_>>()).unwrap();
     fs::write(at.join("nothing"), "").unwrap();
+    fs::write(at.join("spec.json"), "{}").unwrap();
     let mut cut = common::tiny_bundle().to_bytes().unwrap();
     cut.truncate(cut.len() - 1);
     fs::write(at.join("cut"), cut).unwrap();
@@ -78,7 +79,10 @@ fn bad_input_is_one_clear_line_exit_code_2_and_nothing_written() {
         (&["b", "--out", "c", "--dump-ir", "folder"], "folder/mine: is no dump"),
         (&["b", "--out", "c", "--dump-ir", "c"], "lies in the crate's folder"),
         (&["b", "--out", "c", "--dump-ir", "c/ir"], "lies in the crate's folder"),
-        (&["b", "--out", "c", "--max-nodes", "3"], "at most 3 nodes"),
+        (&["b", "--out", "new/c", "--max-nodes", "3"], "at most 3 nodes"),
+        (&["b", "--out", "new/c", "--capi", "new/d", "--max-nodes", "3"], "at most 3 nodes"),
+        (&["b", "--out", "new/c", "--dump-ir", "ir", "--max-nodes", "3"], "at most 3 nodes"),
+        (&["spec.json", "--out", "new/c"], "spec.json: "),
     ] {
         let output = run(at, args);
         let text = stderr(&output);
@@ -172,6 +176,7 @@ fn lost_output_is_a_failure_and_a_closed_pipe_is_not() {
         let mut child = command(folder.path(), args);
         let output = child.stdout(writer).stderr(Stdio::piped()).output().unwrap();
         assert_eq!(output.status.code(), Some(0), "{args:?}: {}", stderr(&output));
+        assert_eq!(stderr(&output), "", "{args:?}");
     }
 }
 

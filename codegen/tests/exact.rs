@@ -46,7 +46,8 @@ fn constants_are_exact() {
 }
 
 /// Builds the crate as its profiles do, runs its vectors and the row tests, and lints it. For
-/// speed, single operating points have trees of their own, which the same tests ask.
+/// speed, single operating points have trees of their own beside all the code for size; the same
+/// tests ask them, and all of it is checked for overflow.
 fn check(bundle: &Bundle) {
     for optimise in [Optimise::Size, Optimise::Speed] {
         let folder = tempfile::tempdir().expect("a temporary folder");
@@ -54,12 +55,15 @@ fn check(bundle: &Bundle) {
         let lowered =
             generate_with_rows(bundle, &Options { optimise, ..Options::default() }, &krate);
         assert_eq!(lowered.predictors.len(), bundle.predictors.len());
-        cargo(&krate, &["test", "--release", "--lib", "--test", "vectors"]);
+        let test = ["test", "--release", "--lib", "--test", "vectors"];
+        match optimise {
+            Optimise::Size => cargo(&krate, &test),
+            Optimise::Speed => {
+                let checked = ["--config", "profile.release.overflow-checks=true"];
+                cargo(&krate, &[&test[..], &checked].concat())
+            }
+        };
         cargo(&krate, &["clippy"]);
-        if optimise == Optimise::Size {
-            // With checks for overflow.
-            cargo(&krate, &["test", "--lib", "--test", "vectors"]);
-        }
     }
 }
 

@@ -7,7 +7,7 @@ use std::fs;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use enerinfer_artifacts::{Forest, Node};
+use enerinfer_artifacts::{Domain, Feature, Forest, Node, Target};
 use enerinfer_codegen::import::{from_lightgbm, from_sklearn, import_bundle};
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -421,6 +421,11 @@ fn imports_name_the_file_at_fault() {
         import_bundle(&at("spec.json"))
     };
     import(SPEC).unwrap();
+    // The range of what no split reads, because it was alike in all training data.
+    let dense = import(&SPEC.replace("[1, 9]", "[1, 9], \"experts\": [1, 1]")).unwrap();
+    let scale = dense.predictor(Target::Scale).unwrap();
+    assert_eq!(scale.forest.features, [Feature::Layers, Feature::Experts]);
+    assert_eq!(scale.domain, [Domain { min: 1, max: 9 }, Domain { min: 1, max: 1 }]);
     import(&format!("\u{feff}{}", SPEC.replace('\n', "\r\n"))).unwrap();
     for (from, to, says) in [
         ("f.json", "missing.json", "missing.json"),

@@ -43,9 +43,6 @@ pub enum CollectError {
     /// A model cannot be written.
     #[error(transparent)]
     Synthesize(#[from] enerinfer_datasets::synthesize::SynthesizeError),
-    /// There is nothing to collect.
-    #[error("{0}")]
-    Nothing(String),
     /// The engine itself is not there.
     #[error(transparent)]
     Engine(#[from] crate::engine::EngineError),

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use enerinfer_artifacts::Bundle;
+use enerinfer_artifacts::{Bundle, console};
 use enerinfer_datasets::{LlmShape, MeasurementTable, ShapeSpec, survey};
 use enerinfer_linux::clock::SystemClock;
 use enerinfer_linux::cpufreq::{self, CpuPolicy};
@@ -141,16 +141,11 @@ fn qoe(word: &str) -> Result<MicroTokPerS, events::ParseError> {
 }
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
-    let files: Arc<dyn Files> = Arc::new(System::below(&cli.root));
-    let result = match cli.verb {
-        Verb::Run(args) => run(&files, &args, &cli.root),
-        Verb::Doctor => {
-            // A reader that closes the pipe has read enough.
-            let _ = std::io::stdout().write_all(doctor::examine(&files).to_text().as_bytes());
-            Ok(())
-        }
-        Verb::Restore { journal, when_released } => restore(&files, &journal, when_released),
+    let result = match Cli::try_parse() {
+        Ok(cli) => obey(cli),
+        // --help and --version are such "errors", and may be lost like any other output.
+        Err(e) if !e.use_stderr() => console::delivered(e.print()).map_err(Into::into),
+        Err(e) => e.exit(),
     };
     match result {
         Ok(()) => ExitCode::SUCCESS,
@@ -158,6 +153,15 @@ fn main() -> ExitCode {
             say(&format!("{e:#}"));
             ExitCode::FAILURE
         }
+    }
+}
+
+fn obey(cli: Cli) -> Result<()> {
+    let files: Arc<dyn Files> = Arc::new(System::below(&cli.root));
+    match cli.verb {
+        Verb::Run(args) => run(&files, &args, &cli.root),
+        Verb::Doctor => Ok(console::print(&doctor::examine(&files).to_text())?),
+        Verb::Restore { journal, when_released } => restore(&files, &journal, when_released),
     }
 }
 

@@ -371,3 +371,26 @@ fn a_damaged_journal_is_named_and_nothing_is_written() {
     assert!(stderr(&output).contains("line 1"), "{}", stderr(&output));
     assert_eq!(board.snapshot(), before);
 }
+
+/// An answer that does not arrive is a failure; a reader that has gone is none, and no panic.
+#[cfg(target_os = "linux")]
+#[test]
+fn output_that_is_lost_is_a_failure_and_a_closed_pipe_is_not() {
+    let board = Board::new();
+    for args in [&["--help"][..], &["--version"], &["run", "--help"], &["doctor"], &["no-verb"]] {
+        let command = || {
+            let mut command = Command::new(env!("CARGO_BIN_EXE_enerinferd"));
+            command.args(args).arg("--root").arg(board.dir.path());
+            command
+        };
+        let code = command().output().unwrap().status.code().unwrap();
+        let full = fs::File::options().write(true).open("/dev/full").unwrap();
+        let output = command().stdout(full).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(code.max(1)), "{args:?}: {said}");
+        assert_eq!(said.contains("stdout: "), code == 0, "{args:?}: {said}");
+        let closed = || std::io::pipe().unwrap().1;
+        let status = command().stdout(closed()).stderr(closed()).status().unwrap();
+        assert_eq!(status.code(), Some(code), "{args:?}");
+    }
+}

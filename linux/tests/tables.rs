@@ -101,6 +101,17 @@ fn no_point_is_predicted_faster_than_the_highest_clocks() {
 fn a_shape_outside_the_training_range_is_flagged() {
     let deep = ShapeDims { layers: 64, ..shape() };
     assert_eq!(ModelTables::predict(&bundle(), &deep).unwrap().extrapolated, Some("layers"));
+    // Predictors of dense models have one expert in their range, which no split reads.
+    let mut dense_only = bundle();
+    for predictor in &mut dense_only.predictors {
+        predictor.forest.features.push(Feature::Experts);
+        predictor.domain.push(Range { min: 1, max: 1 });
+    }
+    let of = |shape| ModelTables::predict(&dense_only, &shape).unwrap();
+    let mixture = ShapeDims { experts: 8, active_experts: 2, ..shape() };
+    assert_eq!(of(shape()).extrapolated, None);
+    assert_eq!(of(mixture).extrapolated, Some("experts"));
+    assert_eq!(of(mixture).tables, of(shape()).tables);
 }
 
 #[test]

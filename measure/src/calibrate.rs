@@ -4,9 +4,9 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 
 use enerinfer_device::calibrate::{
-    Calibration, Effort, Fitted, ThermalFit, calibrate, calibrate_thermal, markdown, platform_file,
+    Calibration, Effort, Fitted, ThermalFit, calibrate, calibrate_thermal, comparison, markdown,
+    platform_file,
 };
-use enerinfer_device::published::{figures, policy_rows};
 use enerinfer_device::{DeviceError, SimulatedDevice};
 use toml_edit::{Array, DocumentMut, Item, TomlError, value};
 
@@ -61,7 +61,8 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
     );
     let file = fitted_file(&calibration)
         .map_err(|e| Failure::Failed(format!("platform file of {platform}: {e}")))?;
-    output::stderr(format_args!("{}", comparison(platform, &file).map_err(failure)?));
+    let device = |format| SimulatedDevice::from_toml(&file, platform, Some(format));
+    output::stderr(format_args!("{}", comparison(platform, device).map_err(failure)?));
     match &args.out {
         Some(path) => output::table(Some(path), file.as_bytes()),
         None => {
@@ -98,47 +99,6 @@ fn item(fitted: &Fitted) -> Item {
         [single] => value(*single),
         levels => value(levels.iter().copied().collect::<Array>()),
     }
-}
-
-/// Every published value beside what a platform file's device does.
-fn comparison(platform: &str, file: &str) -> Result<String, DeviceError> {
-    let mut text = "published | simulated | error\n".to_owned();
-    for figure in figures(platform)? {
-        let device = SimulatedDevice::from_toml(file, platform, Some(figure.format))?;
-        let simulated = figure.simulate(&device);
-        let _ = writeln!(
-            text,
-            "{:16} {:6} mem {} accel {:2} {:21} {:9.3} | {simulated:9.3} | {:+5.1} %",
-            figure.model,
-            figure.format.name(),
-            figure.point.mem,
-            figure.point.accel,
-            figure.quantity.name(),
-            figure.value,
-            100.0 * (simulated / figure.value - 1.0),
-        );
-    }
-    for row in policy_rows(platform)? {
-        let device = SimulatedDevice::from_toml(file, platform, Some(row.format))?;
-        let Some((point, gain, decode)) = row.simulate(&device.decode_all(&row.shape)) else {
-            let _ =
-                writeln!(text, "{} {:?} QoE {}: none", row.model, row.policy, row.qoe_tok_per_s);
-            continue;
-        };
-        let _ = writeln!(
-            text,
-            "{:16} {:?} QoE {}: {:.1} tok/s {:+.0} % | mem {} accel {} {:.1} tok/s {gain:+.0} %",
-            row.model,
-            row.policy,
-            row.qoe_tok_per_s,
-            row.throughput_tok_per_s,
-            row.gain_percent,
-            point.mem,
-            point.accel,
-            decode.throughput_tok_per_s,
-        );
-    }
-    Ok(text)
 }
 
 /// The thermal parameters as a platform file has them, and the start states of the fit.

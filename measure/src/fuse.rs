@@ -141,17 +141,18 @@ fn unify(
     log: &Path,
     out: &Path,
 ) -> Result<UnifyReport, Error> {
-    let report = unify_file(platform, prompts, log, out)?;
-    if report.rows_without_samples == report.rows {
-        return Err(Error::invalid(format!(
+    unify_file(platform, prompts, log, out, |report| {
+        if report.rows_without_samples < report.rows {
+            return Ok(());
+        }
+        Err(Error::invalid(format!(
             "{}: no sample of {} lies in any of its {} prompts; the log must be in New York time \
              and of this run",
             prompts.display(),
             log.display(),
             report.rows
-        )));
-    }
-    Ok(report)
+        )))
+    })
 }
 
 fn right(args: &Args, prompts: &Path, log: &Path) -> Result<(), Failure> {

@@ -18,7 +18,9 @@ mod values;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use enerinfer_artifacts::console;
 
+use failure::Failure;
 use output::say;
 
 const EXAMPLES: &str = "\
@@ -69,7 +71,23 @@ enum Verb {
 }
 
 fn main() -> ExitCode {
-    let result = match Cli::parse().verb {
+    let result = match Cli::try_parse() {
+        Ok(cli) => run(cli.verb),
+        // --help and --version are such "errors", and may be lost like any other output.
+        Err(e) if !e.use_stderr() => console::delivered(e.print()).map_err(Into::into),
+        Err(e) => e.exit(),
+    };
+    match result {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(f) => {
+            say!("measure: {f}");
+            f.exit_code()
+        }
+    }
+}
+
+fn run(verb: Verb) -> Result<(), Failure> {
+    match verb {
         Verb::Read(a) => read::run(&a),
         Verb::Fuse(a) => fuse::run(&a),
         Verb::Import(a) => import::run(&a),
@@ -80,12 +98,5 @@ fn main() -> ExitCode {
         Verb::Collect(a) => collect::run(&a),
         Verb::Shape(a) => shape::run(&a),
         Verb::Hydra(v) => hydra::run(&v),
-    };
-    match result {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(f) => {
-            say!("measure: {f}");
-            f.exit_code()
-        }
     }
 }

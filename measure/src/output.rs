@@ -4,7 +4,7 @@ use std::fmt;
 use std::io::Write as _;
 use std::path::Path;
 
-use enerinfer_artifacts::write_atomic;
+use enerinfer_artifacts::{console, write_atomic};
 use enerinfer_telemetry::Tally;
 
 use crate::failure::Failure;
@@ -36,12 +36,7 @@ pub(crate) fn table(out: Option<&Path>, bytes: &[u8]) -> Result<(), Failure> {
 
 /// Writes to stdout; a reader that has closed it ends the command without noise.
 pub(crate) fn stdout(bytes: &[u8]) -> Result<(), Failure> {
-    match std::io::stdout().write_all(bytes) {
-        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {
-            Err(Failure::Failed(format!("cannot write to stdout: {e}")))
-        }
-        _ => Ok(()),
-    }
+    Ok(console::delivered(std::io::stdout().write_all(bytes))?)
 }
 
 /// Creates a folder for outputs.

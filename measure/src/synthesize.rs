@@ -137,9 +137,9 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
         }
     }
     let manifest = Manifest { seed: args.seed, entries };
-    output::folder(&args.out)?;
     match &args.one_at_a_time {
         Some(command) => {
+            output::folder(&args.out)?;
             claim(&args.out, &manifest)?;
             each(args, &files, command)
         }
@@ -147,6 +147,7 @@ pub(crate) fn run(args: &Args) -> Result<(), Failure> {
             let missing: Vec<&Layout> =
                 files.iter().filter(|f| !f.is_written(&args.out.join(f.name()))).collect();
             require_space(&args.out, &missing)?;
+            output::folder(&args.out)?;
             claim(&args.out, &manifest)?;
             all(&args.out, &missing, files.len())
         }
@@ -244,7 +245,10 @@ fn total_bytes(files: &[&Layout]) -> u64 {
 /// Refuses a disk that is too small before anything is written to it.
 fn require_space(folder: &Path, files: &[&Layout]) -> Result<(), Failure> {
     let needed = total_bytes(files);
-    let available = fs4::available_space(folder)
+    // The folder itself may not be there yet.
+    let absolute = std::path::absolute(folder).unwrap_or(folder.to_owned());
+    let there = absolute.ancestors().find(|f| f.is_dir()).unwrap_or(folder);
+    let available = fs4::available_space(there)
         .map_err(|e| Failure::Failed(format!("{}: {e}", folder.display())))?;
     if needed <= available {
         return Ok(());

@@ -1,6 +1,7 @@
 //! The command as its users meet it: outputs, exit codes, messages.
 #![allow(clippy::unwrap_used)] // a test's way to fail
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
@@ -337,7 +338,7 @@ fn untrained_models_are_written_listed_and_read_back() {
     // No test machine has the petabytes that these need.
     let refused = fails(1, &[&all[..], &[text(&target.path().join("all"))]].concat());
     assert!(refused.contains("files need") && refused.contains("the first "), "{refused}");
-    assert!(!target.path().join("all/models.csv").exists());
+    assert!(!target.path().join("all").exists());
 }
 
 #[test]
@@ -475,6 +476,75 @@ fn what_finds_nothing_fails_and_names_what_was_searched() {
     }
     let said = fails(2, &["fuse", "--mode", "hydra", "--corpus", text(target.path())]);
     assert!(said.contains(text(target.path())), "{said}");
+    assert!(!out.exists());
+}
+
+/// Every verb that writes, refused for every reason that it finds before its work is done.
+#[test]
+fn what_is_refused_leaves_no_file_or_folder() {
+    let target = tempfile::tempdir().unwrap();
+    let names = || -> BTreeSet<_> {
+        std::fs::read_dir(target.path()).unwrap().map(|e| e.unwrap().file_name()).collect()
+    };
+    for (name, content) in [
+        ("bad", "a line\nof another program\n"),
+        ("header.csv", "model,accel_mhz,mem_mhz,tok_s\n"),
+        ("runs.csv", "model,accel_mhz,mem_mhz,tok_s\nno-such-model,300,2000,5\n"),
+    ] {
+        std::fs::write(target.path().join(name), content).unwrap();
+    }
+    for folder in ["empty", "root"] {
+        std::fs::create_dir(target.path().join(folder)).unwrap();
+    }
+    let info = data("hydra/orin/results_llamacpp_orin/INFO_Qwen2.5-1.5B_Q4_K_M_.csv");
+    let log = data("cases/tegrastats/tx2_jp4.log");
+    let (info, log) = (text(&info), text(&log));
+    let import = ["--platform", "orin", "--format", "q4_k_m"];
+    let collect = ["--platform", "p", "--root", "root", "--engine-command", "true {model}"];
+    let pattern = ["--pattern", "(?<tok_per_s>.)"];
+    let collect = &[&collect[..], &pattern].concat()[..];
+    for (verb, more) in [
+        (&["read", "bad"][..], &["--tz", "UTC"][..]),
+        (&["read", "bad", "--format", "tegrastats"], &["--tz", "UTC"]),
+        (&["read", log], &["--tz", "Atlantis"]),
+        (&["fuse", "--prompts", "bad", "--log", log], &[]),
+        (&["fuse", "--prompts", info, "--log", "bad"], &["--tz", "UTC"]),
+        (&["fuse", "--prompts", info, "--log", log], &["--tz", "UTC"]),
+        (&["fuse", "--prompts", info, "--log", log], &["--mode", "hydra"]),
+        (&["fuse", "--prompts", info, "--log", log], &["--mode", "hydra", "--platform", "orin"]),
+        (&["fuse", "--corpus", "empty"], &["--parquet", "new"]),
+        (&["import", "bad"], &import),
+        (&["import", "header.csv"], &import),
+        (&["import", "runs.csv"], &import),
+        (&["fit-length", "bad"], &[]),
+        (&["fit-length", "header.csv"], &[]),
+        (&["simulate", "--platform", "atlantis"], &[]),
+        (&["simulate", "--platform", "orin", "--format", "iq1"], &[]),
+        (&["calibrate", "--platform", "atlantis"], &[]),
+        (&["synthesize", "--platform", "p"], &[]),
+        (&["synthesize", "--platform", "orin"], &["--min-params", "2B", "--max-params", "1B"]),
+        (&["synthesize", "--platform", "orin"], &["--count", "20000"]),
+        (&["collect", "--models", "empty"], collect),
+        (&["collect", "--models", "gone"], collect),
+        (&["collect", "--synthesize", "0"], collect),
+        (&["collect", "--synthesize", "1", "--only", "none"], collect),
+        (&["collect", "--synthesize", "1", "--threads", "1,2"], collect),
+        (&["collect", "--synthesize", "1", "--max-repetitions", "1"], collect),
+        (&["collect", "--synthesize", "1", "--accelerator", "none"], collect),
+        (&["hydra", "tables", "empty"], &[]),
+        (&["hydra", "tables", "gone"], &[]),
+        (&["hydra", "figures", "empty"], &[]),
+        (&["hydra", "figures", "gone"], &[]),
+    ] {
+        let before = names();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_measure"));
+        let out = command.current_dir(&target).args(verb).args(more).args(["--out", "new/out"]);
+        let out = out.output().unwrap();
+        let said = String::from_utf8_lossy(&out.stderr).into_owned();
+        assert!(!out.status.success() && !said.contains("panicked"), "{verb:?} {more:?}: {said}");
+        assert_eq!(names(), before, "{verb:?} {more:?}: {said}");
+        println!("{verb:?} {more:?}: {said}");
+    }
 }
 
 /// Every option of every verb that takes a number with a point.
@@ -512,17 +582,60 @@ fn numbers_out_of_their_range_are_refused_by_every_option() {
     assert!(!Path::new("none").exists() && !Path::new("x").exists());
 }
 
+/// Every verb that reads a table: of two columns of one name, neither is taken.
 #[test]
 fn a_column_that_stands_twice_is_refused_by_name() {
     let target = tempfile::tempdir().unwrap();
-    let runs = target.path().join("runs.csv");
-    std::fs::write(&runs, "model,accel_mhz,mem_mhz,tok_s,tok_s\nm,300,2000,5,6\n").unwrap();
-    for verb in [
-        &["import", text(&runs), "--platform", "p", "--format", "f16"][..],
-        &["fit-length", text(&runs)],
+    let pair = data("hydra/orin/results_llamacpp_orin");
+    let info = std::fs::read_to_string(pair.join("INFO_Qwen2.5-1.5B_Q4_K_M_.csv")).unwrap();
+    let log = pair.join("TGS_Qwen2.5-1.5B_Q4_K_M_.csv");
+    let unified = "orin/results_llamacpp_orin/UNIFIED_Qwen2.5-1.5B_Q4_K_M_.csv";
+    let record = std::fs::read_to_string(data("hydra/corpus").join(unified)).unwrap();
+    let reference = std::fs::read_to_string(data("published/ae_quick_reference.csv")).unwrap();
+    let runs = "model,accel_mhz,mem_mhz,tok_s\nm,300,2000,5\n";
+    let rows = "n_prompt,n_gen,avg_ts\n0,32,5\n";
+    let samples = "t_s,total_mw\n0,5\n1,6\n";
+    let quality = "model,format,ppl,winogrande,hellaswag\nm,F16,8,60,70\n";
+    let import = ["--platform", "p", "--format", "f16"];
+    let fuse = ["--log", text(&log)];
+    let hydra = ["--mode", "hydra", "--platform", "orin", "--out", "none"];
+    let mapped = ["--columns", "time=t_s:s,total_mw=total_mw:mW"];
+    let corpus = data("hydra/corpus");
+    for (name, content, column, before, after) in [
+        ("runs.csv", runs, "tok_s", &["import"][..], &import[..]),
+        ("runs.csv", runs, "tok_s", &["fit-length"], &[]),
+        ("bench.csv", rows, "n_gen", &["import"], &import),
+        ("samples.csv", samples, "total_mw", &["read"], &[]),
+        ("samples.csv", samples, "t_s", &["read"], &[]),
+        ("samples.csv", samples, "total_mw", &["read"], &mapped),
+        ("INFO.csv", &info, "start_time", &["fuse", "--prompts"], &fuse),
+        ("INFO.csv", &info, "start_time", &["fuse", "--prompts"], &[&fuse[..], &hydra].concat()),
+        ("quality.csv", quality, "ppl", &["hydra", "quality"], &[]),
+        (
+            "quick.csv",
+            &reference,
+            "platform",
+            &["hydra", "check", text(&corpus), "--reference"],
+            &[],
+        ),
+        (unified, &record, "start_time", &["hydra", "tables"], &[]),
+        (unified, &record, "start_time", &["hydra", "figures"], &[]),
     ] {
-        let said = fails(2, verb);
-        assert!(said.contains(text(&runs)) && said.contains("`tok_s` twice"), "{said}");
+        let path = target.path().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        let header: Vec<&str> = content.lines().next().unwrap().split(',').collect();
+        let (first, second) =
+            (header.iter().position(|c| *c == column).unwrap() + 1, header.len() + 1);
+        let added = |(row, line)| {
+            if row == 0 { format!("{line},{column}\n") } else { format!("{line},0\n") }
+        };
+        std::fs::write(&path, content.lines().enumerate().map(added).collect::<String>()).unwrap();
+        let read = if name == unified { target.path() } else { &path };
+        let said = fails(2, &[before, &[text(read)], after].concat());
+        let place = format!(
+            "row 1: the header names column `{column}` twice (columns {first} and {second})"
+        );
+        assert!(said.contains(text(&path)) && said.contains(&place), "{before:?} {name}: {said}");
     }
 }
 
@@ -577,7 +690,10 @@ fn no_output_replaces_an_input_or_another_output() {
 fn closed_pipes_are_no_panic() {
     let log = data("cases/tegrastats/tx2_jp4.log");
     for args in [
-        &["read", text(&log), "--tz", "UTC"][..],
+        &["--help"][..],
+        &["read", "--help"],
+        &["no-such-verb"],
+        &["read", text(&log), "--tz", "UTC"],
         &["read", "no-such-file"],
         &["import", text(&log), "--platform", "p", "--format", "q4_0"],
         &["simulate", "--platform", "orin", "--models", "5"],
@@ -587,6 +703,32 @@ fn closed_pipes_are_no_panic() {
         let mut command = Command::new(env!("CARGO_BIN_EXE_measure"));
         let status = command.args(args).stdout(closed()).stderr(closed()).status().unwrap();
         assert_eq!(status.code(), expected, "{args:?}");
+    }
+}
+
+/// An answer that does not arrive is a failure, be it a table, help or the version.
+#[cfg(target_os = "linux")]
+#[test]
+fn output_that_is_lost_is_a_failure() {
+    let log = data("cases/tegrastats/tx2_jp4.log");
+    let corpus = data("hydra/corpus");
+    for args in [
+        &["--help"][..],
+        &["--version"],
+        &["read", "--help"],
+        &["hydra", "tables", "--help"],
+        &["read", text(&log), "--tz", "UTC"],
+        &["simulate", "--platform", "orin", "--models", "5"],
+        &["hydra", "tables", text(&corpus)],
+        &["hydra", "figures", text(&corpus)],
+    ] {
+        ok(args);
+        let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_measure"));
+        let out = command.args(args).stdout(full).output().unwrap();
+        let said = String::from_utf8_lossy(&out.stderr).into_owned();
+        assert_eq!(out.status.code(), Some(1), "{args:?}: {said}");
+        assert_eq!(said.matches("os error").count(), 1, "{args:?}: {said}");
     }
 }
 

@@ -7,7 +7,7 @@ use anyhow::Context as _;
 use clap::{Parser, Subcommand};
 use enerinfer_artifacts::compiled_code::CompiledCode;
 use enerinfer_artifacts::exhibit::Evaluation;
-use enerinfer_artifacts::write_atomic;
+use enerinfer_artifacts::{console, write_atomic};
 use enerinfer_reports::{Entry, Policy, Record, plain};
 
 mod folder;
@@ -117,7 +117,13 @@ impl From<anyhow::Error> for Failure {
 }
 
 fn main() -> ExitCode {
-    let (error, code) = match run(Args::parse().verb) {
+    let result = match Args::try_parse() {
+        Ok(args) => run(args.verb),
+        // --help and --version are such "errors", and may be lost like any other output.
+        Err(e) if !e.use_stderr() => delivered(e.print()),
+        Err(e) => e.exit(),
+    };
+    let (error, code) = match result {
         Ok(()) => return ExitCode::SUCCESS,
         Err(Failure::Breach) => return ExitCode::from(3),
         Err(Failure::BadInput(error)) => (error, 2),
@@ -125,7 +131,7 @@ fn main() -> ExitCode {
     };
     // Messages may quote a hostile input, but keep their line breaks.
     for line in format!("error: {error:#}").lines() {
-        eprintln!("{}", plain(line));
+        console::say(format_args!("{}", plain(line)));
     }
     ExitCode::from(code)
 }
@@ -286,10 +292,9 @@ fn write(path: &Path, text: &str) -> Result<(), Failure> {
 /// To stdout; a reader that stops early is no error.
 fn print(text: &str) -> Result<(), Failure> {
     use std::io::Write as _;
-    match std::io::stdout().lock().write_all(text.as_bytes()) {
-        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {
-            Err(Failure::Failed(anyhow::Error::new(e).context("cannot write to stdout")))
-        }
-        _ => Ok(()),
-    }
+    delivered(std::io::stdout().write_all(text.as_bytes()))
+}
+
+fn delivered(written: std::io::Result<()>) -> Result<(), Failure> {
+    console::delivered(written).map_err(|e| Failure::Failed(e.into()))
 }

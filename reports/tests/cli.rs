@@ -334,6 +334,36 @@ fn values_that_cannot_be_are_refused() {
     }
 }
 
+/// An answer that does not arrive is a failure; a reader that has gone is none, and no panic.
+#[cfg(target_os = "linux")]
+#[test]
+fn output_that_is_lost_is_a_failure_and_a_closed_pipe_is_not() {
+    let (_folder, record) = file("report.json", RECORD);
+    for args in [
+        &["--help"][..],
+        &["--version"],
+        &["render", "--help"],
+        &["schema"],
+        &["compare", &record, &record],
+        &["compare", "gone", "gone"],
+        &["no-such-verb"],
+    ] {
+        let command = || {
+            let mut command = Command::new(env!("CARGO_BIN_EXE_report"));
+            command.args(args);
+            command
+        };
+        let code = command().output().unwrap().status.code().unwrap();
+        let full = fs::File::options().write(true).open("/dev/full").unwrap();
+        let output = command().stdout(full).output().unwrap();
+        assert_eq!(output.status.code(), Some(code.max(1)), "{args:?}: {}", stderr(&output));
+        assert_eq!(stderr(&output).contains("stdout"), code == 0, "{args:?}: {}", stderr(&output));
+        let closed = || std::io::pipe().unwrap().1;
+        let status = command().stdout(closed()).stderr(closed()).status().unwrap();
+        assert_eq!(status.code(), Some(code), "{args:?}");
+    }
+}
+
 /// An evaluation is no record of one run; every verb that reads records says what it is.
 #[test]
 fn an_evaluation_is_recognised() {

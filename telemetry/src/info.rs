@@ -1,6 +1,6 @@
 //! Per-prompt timing records: Hydra's INFO files of both backends.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::Error;
@@ -14,13 +14,18 @@ pub struct TextTable {
     pub rows: Vec<Vec<String>>,
 }
 
-/// Refuses a header in which a name stands twice: either column could be meant.
-pub(crate) fn refuse_doubled<'a>(names: impl Iterator<Item = &'a str>) -> Result<(), Error> {
-    let mut seen = BTreeSet::new();
-    for name in names {
-        if !seen.insert(name) {
+/// Refuses a header, which is row `row` of its file, in which a name stands twice: either column
+/// could be meant. Columns without a name are nobody's.
+pub(crate) fn refuse_doubled<'a>(
+    row: u64,
+    names: impl Iterator<Item = &'a str>,
+) -> Result<(), Error> {
+    let mut seen = BTreeMap::new();
+    for (second, name) in (1..).zip(names).filter(|(_, name)| !name.is_empty()) {
+        if let Some(first) = seen.insert(name, second) {
             return Err(Error::invalid(format!(
-                "the header names column `{name}` twice; remove one or rename it"
+                "row {row}: the header names column `{name}` twice (columns {first} and {second}); \
+                 remove one or rename it"
             )));
         }
     }
@@ -29,10 +34,15 @@ pub(crate) fn refuse_doubled<'a>(names: impl Iterator<Item = &'a str>) -> Result
 
 impl TextTable {
     /// Reads a comma-separated table with a header.
+    ///
+    /// # Errors
+    /// A row of another length, or two columns of one name.
     pub fn read(input: impl std::io::Read) -> Result<Self, Error> {
         let mut reader = csv::Reader::from_reader(input);
         let fail = |e: csv::Error| Error::invalid(e.to_string());
-        let header = reader.headers().map_err(fail)?.iter().map(str::to_owned).collect();
+        let header = reader.headers().map_err(fail)?;
+        refuse_doubled(1, header.iter())?;
+        let header = header.iter().map(str::to_owned).collect();
         let rows = reader
             .records()
             .map(|r| r.map(|r| r.iter().map(str::to_owned).collect()).map_err(fail))
@@ -41,6 +51,9 @@ impl TextTable {
     }
 
     /// Reads a file.
+    ///
+    /// # Errors
+    /// As [`TextTable::read`]; a file that cannot be read.
     pub fn open(path: &Path) -> Result<Self, Error> {
         let file = std::fs::File::open(path).map_err(|e| Error::io(path, e))?;
         Self::read(file).map_err(|e| e.in_file(path))

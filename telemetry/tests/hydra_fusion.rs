@@ -25,7 +25,7 @@ fn unify_folder(p: HydraPlatform, folder: &Path) -> Vec<(PathBuf, Result<Vec<u8>
                 info.with_file_name(name.replacen("INFO", kind, 1))
             };
             let out = target.path().join("UNIFIED.csv");
-            let result = unify_file(p, &info, &sibling("TGS"), &out)
+            let result = unify_file(p, &info, &sibling("TGS"), &out, |_| Ok(()))
                 .map(|_| std::fs::read(&out).unwrap())
                 .map_err(|e| e.to_string());
             (sibling("UNIFIED"), result)

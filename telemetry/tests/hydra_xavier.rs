@@ -252,7 +252,7 @@ fn unify_rows(rows: &str, log: &str) -> Result<TextTable, String> {
     let path = |name: &str| folder.path().join(name);
     std::fs::write(path("INFO"), format!("{INFO}{rows}")).unwrap();
     std::fs::write(path("TGS"), log).unwrap();
-    unify_file(HydraPlatform::Xavier, &path("INFO"), &path("TGS"), &path("UNIFIED"))
+    unify_file(HydraPlatform::Xavier, &path("INFO"), &path("TGS"), &path("UNIFIED"), |_| Ok(()))
         .map(|_| TextTable::open(&path("UNIFIED")).unwrap())
         .map_err(|e| e.to_string())
 }
@@ -402,7 +402,8 @@ fn canonical(log: &str) -> [Canonical; 3] {
     let path = |kind: &str| folder.join(format!("{kind}_m_torch.bfloat16_.csv"));
     std::fs::write(path("INFO"), format!("{INFO}{}", prompt(1, [1000, 1125, 2000]))).unwrap();
     std::fs::write(path("TGS"), log).unwrap();
-    unify_file(HydraPlatform::Xavier, &path("INFO"), &path("TGS"), &path("UNIFIED")).unwrap();
+    unify_file(HydraPlatform::Xavier, &path("INFO"), &path("TGS"), &path("UNIFIED"), |_| Ok(()))
+        .unwrap();
     Corpus::load(root.path()).unwrap().configs[0].records[0].phases
 }
 

@@ -62,7 +62,8 @@ fn generated_corpora_are_reproducible_and_fuse_completely() {
         let name = info.file_name().unwrap().to_str().unwrap().to_owned();
         let sibling = |kind: &str| info.with_file_name(name.replacen("INFO", kind, 1));
         let report =
-            unify_file(config.platform, &info, &sibling("TGS"), &sibling("UNIFIED")).unwrap();
+            unify_file(config.platform, &info, &sibling("TGS"), &sibling("UNIFIED"), |_| Ok(()))
+                .unwrap();
         assert_eq!(report.columns, expected_columns(config.platform, config.backend));
         assert_eq!(report.tally.refused, 0);
         assert_eq!(report.rows_without_samples, 0, "{config}");

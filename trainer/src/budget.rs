@@ -45,7 +45,7 @@ pub(crate) fn select(
     for (searched, points) in compiled_targets(searched).zip(points) {
         let best = candidates(searched, points, config, u64::MAX)?[0];
         let fixed = picked(searched, points, config).is_some();
-        preferred.push(Preferred { searched, choice: best.choice, fixed });
+        preferred.push(Preferred::fit(searched, best.choice, fixed, fit_seed)?);
     }
     let pruned = prune(&preferred, folds, frame, config.flash_budget_bytes, fit_seed);
     let pruned = match smaller {
@@ -62,17 +62,18 @@ pub(crate) fn select(
     let pruned_is_compiled = sum(&pruned) < sum(&smaller);
     let mut cuts = Vec::new();
     for (i, p) in preferred.iter().enumerate() {
-        let Preferred { searched, choice, .. } = *p;
-        let family = &searched.families[choice.family];
-        let model = family.refit(choice.trial, &searched.data, fit_seed)?;
-        let whole = predictor(&searched.data, model)?;
+        let Preferred { searched, choice, whole, .. } = p;
         let of = |s: &Option<Selected>| match s {
             Some(s) => option(frame, &s.predictors[i], &s.scores[i]).map(Some),
             None => Ok(None),
         };
         cuts.push(BudgetCut {
             target: searched.data.target,
-            preferred: option(frame, &whole, &family.candidates[choice.trial].trial)?,
+            preferred: option(
+                frame,
+                whole,
+                &searched.families[choice.family].candidates[choice.trial].trial,
+            )?,
             pruned: of(&pruned)?,
             smaller: of(&smaller)?,
             pruned_is_compiled,

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use anyhow::{Context as _, Result};
+use enerinfer_artifacts::console::say;
 use enerinfer_datasets::{ChoiceModel, ChoiceTable};
 use enerinfer_hyperparam::{choose, pareto_front};
 
@@ -14,7 +15,7 @@ pub fn run(args: &ChooseArgs) -> Result<String> {
     let (table, warnings) =
         ChoiceTable::read(&args.measurements).context("cannot choose from these measurements")?;
     for warning in warnings {
-        eprintln!("warning: {warning}");
+        say(format_args!("warning: {warning}"));
     }
     let models: Vec<&ChoiceModel> = match &args.model {
         None => table.models.iter().collect(),

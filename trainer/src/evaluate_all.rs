@@ -58,6 +58,12 @@ pub fn run(args: &EvaluateArgs) -> Result<String> {
     let mut notes = Vec::new();
     let mut judged = Vec::new();
     if topics.iter().any(|t| t.needs_predictors()) {
+        // Every device before the first of them is searched for, and before anything is written.
+        for device in &devices {
+            let models = device::fitting(device, &synthetic)?.len();
+            pipeline::check_models(models)
+                .with_context(|| format!("cannot train on {}", device.platform().name))?;
+        }
         std::fs::create_dir_all(out.join(SEARCH))
             .with_context(|| format!("cannot create the output folder {}", out.display()))?;
         let mixtures = match topics.contains(&Topic::Moe) && args.moe_models > 0 {
@@ -173,7 +179,6 @@ impl Training<'_> {
         let Training { args, seeds, out, progress } = self;
         let name = &device.platform().name;
         let (table, noiseless) = self.measure(device, models, seeds.noise);
-        pipeline::check_models(&table).with_context(|| format!("cannot train on {name}"))?;
         let families: Vec<Family> = Family::ALL.into_iter().filter(|f| f.compiles()).collect();
         let journal = open_journal(&out.join(SEARCH), journal, &table, args)?;
         progress.note(&format!(

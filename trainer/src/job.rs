@@ -4,6 +4,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
+use enerinfer_artifacts::console::say;
 use enerinfer_artifacts::write_atomic;
 use enerinfer_codegen::{Optimise, Options, check_destination, generate_to, size_warning};
 use enerinfer_datasets::{MeasurementTable, Model, WeightFormat, mixture_sampler, sampler};
@@ -90,14 +91,12 @@ pub fn run(args: &TrainArgs) -> Result<String> {
         Some(path) => imported(platform, path, &progress)?,
         None => simulated(simulates, args, &progress)?,
     };
-    pipeline::check_models(&input.table).with_context(|| match &args.measurements {
+    pipeline::check_models(input.table.models.len()).with_context(|| match &args.measurements {
         Some(path) => format!("cannot train on {}", path.display()),
         None => "cannot train".to_owned(),
     })?;
     pipeline::check_picks(&input.table, &args.pick)?;
     let thermal = thermal_model(&input, args, &progress)?;
-    std::fs::create_dir_all(&out)
-        .with_context(|| format!("cannot create the output folder {}", out.display()))?;
     let journal = open_journal(&out, &input.table, args, &progress)?;
     let config = Config {
         table: &input.table,
@@ -117,7 +116,7 @@ pub fn run(args: &TrainArgs) -> Result<String> {
     let options = Options { optimise: args.optimise, ..Options::default() };
     write_outputs(&out, &input.table, &outcome, &options)?;
     if let Some(warning) = size_warning(&out.join(CRATE))? {
-        eprintln!("warning: {warning}");
+        say(format_args!("warning: {warning}"));
     }
 
     let mut text = enerinfer_reports::summary_table(&outcome.record);
@@ -147,6 +146,8 @@ fn open_journal(
     let run = run_digest(table, args.seed, args.features, args.train_models);
     let path = out.join(JOURNAL);
     if !args.resume {
+        std::fs::create_dir_all(out)
+            .with_context(|| format!("cannot create the output folder {}", out.display()))?;
         return Ok(Journal::start(&path, &run)?);
     }
     let journal = Journal::resume(&path, &run)?;
@@ -179,15 +180,15 @@ fn thermal_model(input: &Input, args: &TrainArgs, progress: &Progress) -> Result
 fn imported(platform: &str, path: &Path, progress: &Progress) -> Result<Input> {
     let (table, warnings) = MeasurementTable::read(path, platform)?;
     for warning in warnings {
-        eprintln!("warning: {}: {warning}", path.display());
+        say(format_args!("warning: {}: {warning}", path.display()));
     }
     check_clocks(platform, path, &table)?;
     if table.platform.clocks.len() == 1 {
-        eprintln!(
+        say(format_args!(
             "warning: {}: only one operating point: predictors can be trained, but there is \
              nothing to choose between; measure at more clocks",
             path.display()
-        );
+        ));
     }
     progress.note(&format!(
         "{}: {} models × {} operating points, {}",

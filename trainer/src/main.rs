@@ -1,9 +1,9 @@
 //! The `train` command.
 
-use std::io::Write as _;
 use std::process::ExitCode;
 
 use clap::Parser as _;
+use enerinfer_artifacts::console;
 use enerinfer_trainer::cli::{Cli, Command};
 use enerinfer_trainer::{choose, evaluate_all, job};
 
@@ -11,16 +11,16 @@ use enerinfer_trainer::{choose, evaluate_all, job};
 const BAD_INPUT: u8 = 2;
 
 fn main() -> ExitCode {
-    let cli = Cli::parse();
-    let result = match &cli.command {
-        Some(Command::Choose(args)) => choose::run(args),
-        Some(Command::Evaluate(args)) => evaluate_all::run(args),
-        None => job::run(&cli.train),
+    let result = match Cli::try_parse() {
+        Ok(cli) => run(&cli),
+        // --help and --version are such "errors", and may be lost like any other output.
+        Err(e) if !e.use_stderr() => console::delivered(e.print()).map_err(Into::into),
+        Err(e) => e.exit(),
     };
     match result {
-        Ok(text) => print(&text),
+        Ok(()) => ExitCode::SUCCESS,
         Err(e) => {
-            eprintln!("error: {e:#}");
+            console::say(format_args!("error: {e:#}"));
             let bad_input = e.chain().any(|cause| {
                 cause.is::<enerinfer_datasets::TableError>()
                     || cause.is::<enerinfer_device::DeviceError>()
@@ -52,15 +52,11 @@ fn main() -> ExitCode {
     }
 }
 
-/// Prints a result; one that cannot be delivered is a failure, except that a closed pipe
-/// (`train … | head`) is the reader's choice.
-fn print(text: &str) -> ExitCode {
-    let mut stdout = std::io::stdout();
-    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
-        Err(e) if e.kind() != std::io::ErrorKind::BrokenPipe => {
-            eprintln!("error: cannot write to standard output: {e}");
-            ExitCode::FAILURE
-        }
-        _ => ExitCode::SUCCESS,
-    }
+fn run(cli: &Cli) -> anyhow::Result<()> {
+    let text = match &cli.command {
+        Some(Command::Choose(args)) => choose::run(args),
+        Some(Command::Evaluate(args)) => evaluate_all::run(args),
+        None => job::run(&cli.train),
+    }?;
+    Ok(console::print(&text)?)
 }

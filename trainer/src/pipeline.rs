@@ -78,12 +78,11 @@ pub struct Outcome {
     pub record: Record,
 }
 
-/// Checks that a table has enough models to hold some out and cross-validate on the rest.
+/// Checks that models are enough to hold some out and cross-validate on the rest.
 ///
 /// # Errors
 /// With both numbers if not.
-pub fn check_models(table: &MeasurementTable) -> Result<(), TrainError> {
-    let models = table.models.len();
+pub fn check_models(models: usize) -> Result<(), TrainError> {
     if models < MIN_MODELS {
         return Err(TrainError::TooFewModels { models, needed: MIN_MODELS, folds: FOLDS });
     }
@@ -113,7 +112,7 @@ pub fn check_picks(table: &MeasurementTable, picks: &[Pick]) -> Result<(), Train
 /// Too few models, no usable trial, or a flash budget that nothing fits.
 pub fn run(config: &Config<'_>, progress: &Progress) -> Result<Outcome, TrainError> {
     let table = config.table;
-    check_models(table)?;
+    check_models(table.models.len())?;
     check_picks(table, config.picks)?;
     let seeds = Seeds::new(config.seed);
     let split = split_models(&table.models, seeds.split)?;
@@ -217,6 +216,11 @@ pub fn run(config: &Config<'_>, progress: &Progress) -> Result<Outcome, TrainErr
     notes.extend(note_on_mixtures(int, &test)?);
     notes.extend(thermal::note(config.thermal));
 
+    // Of the inputs that were learnt from.
+    let importances = importances(&searched, &bundle.predictors, seeds.importance)?;
+    if !train.models.iter().any(is_mixture) {
+        bundle.predictors.iter_mut().for_each(know_dense_models_only);
+    }
     let record = Record {
         schema_version: SCHEMA_VERSION,
         tool_version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -254,7 +258,7 @@ pub fn run(config: &Config<'_>, progress: &Progress) -> Result<Outcome, TrainErr
             designs: finals.designs,
             feature_sets: feature_sets(config, &searched, &selected, &train, &folds, seeds.fit)?,
             thermal: config.thermal.and_then(|t| t.accuracy.clone()),
-            importances: importances(&searched, &bundle.predictors, seeds.importance)?,
+            importances,
             size_points: compiled_targets(&searched)
                 .zip(&points)
                 .zip(&selected)
@@ -264,6 +268,14 @@ pub fn run(config: &Config<'_>, progress: &Progress) -> Result<Outcome, TrainErr
         },
     };
     Ok(Outcome { bundle, record })
+}
+
+/// Adds the number of experts to the inputs, with the one value that it had in training. Nothing
+/// was to be learnt from it, so no split reads it, but by its range a device tells that a mixture
+/// of experts is none of the models that were learnt from.
+fn know_dense_models_only(predictor: &mut Predictor) {
+    predictor.forest.features.push(Feature::Experts);
+    predictor.domain.push(Domain { min: 1, max: 1 });
 }
 
 /// The models to train on, ascending; fewer are among those of more.

@@ -4,6 +4,7 @@ use std::io::IsTerminal as _;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
+use enerinfer_artifacts::console::say;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 /// Shortest time between two plain lines.
@@ -43,7 +44,7 @@ impl Progress {
     /// A line about a finished or starting step.
     pub fn note(&self, text: &str) {
         if !matches!(self.kind, Kind::Quiet) {
-            eprintln!("{text}");
+            say(format_args!("{text}"));
         }
     }
 
@@ -61,7 +62,7 @@ impl Progress {
                 Show::Bar(bar)
             }
             Kind::Lines => {
-                eprintln!("{name}");
+                say(format_args!("{name}"));
                 let now = Instant::now();
                 Show::Lines { name: name.to_owned(), started: now, last: Mutex::new(now) }
             }
@@ -97,7 +98,7 @@ impl Step {
                 let mut last = last.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
                 if last.elapsed() >= LINE_EVERY && done > 0 {
                     *last = Instant::now();
-                    eprintln!("{name}: {}", state(done, total, started.elapsed()));
+                    say(format_args!("{name}: {}", state(done, total, started.elapsed())));
                 }
             }
             Show::Nothing => {}
@@ -116,7 +117,7 @@ impl Drop for Step {
         match &self.show {
             Show::Bar(bar) => bar.finish(),
             Show::Lines { name, started, .. } => {
-                eprintln!("{name}: done in {:.1} s", started.elapsed().as_secs_f64());
+                say(format_args!("{name}: done in {:.1} s", started.elapsed().as_secs_f64()));
             }
             Show::Nothing => {}
         }

@@ -23,6 +23,8 @@ pub(crate) struct Preferred<'a> {
     pub(crate) choice: Choice,
     /// Whether it stays as it is: the user picked it.
     pub(crate) fixed: bool,
+    /// Its fit to all training rows.
+    pub(crate) whole: Predictor,
 }
 
 /// Predictors that fit, and what the same cost of a leaf makes of the folds' fits.
@@ -32,8 +34,8 @@ pub(crate) struct Pruned {
     pub(crate) scores: Vec<Trial>,
 }
 
-/// Fits the preferred trials to all training rows and prunes them at one cost of a leaf, as low as
-/// the budget allows. Errors are relative, so that one cost is right for all targets.
+/// Prunes the preferred trials' fits to all training rows at one cost of a leaf, as low as the
+/// budget allows. Errors are relative, so that one cost is right for all targets.
 ///
 /// # Errors
 /// As the learners'; a budget that constants exceed.
@@ -47,8 +49,9 @@ pub(crate) fn prune(
     let pruners = preferred
         .iter()
         .map(|p| {
-            let all: Vec<u32> = (0..p.searched.data.samples.values.len() as u32).collect();
-            p.pruner(&all, fit_seed)
+            let data = &p.searched.data;
+            let all: Vec<u32> = (0..data.samples.values.len() as u32).collect();
+            Ok(data.pruner(&p.whole.forest, &all)?)
         })
         .collect::<Result<Vec<Pruner>, TrainError>>()?;
     let forests = |leaf_cost: f64| -> Vec<Forest<f64>> {
@@ -93,7 +96,19 @@ fn lowest_cost(forests: impl Fn(f64) -> Vec<Forest<f64>>, most_bytes: u64) -> Re
     Ok(high.exp2())
 }
 
-impl Preferred<'_> {
+impl<'a> Preferred<'a> {
+    /// Fits a trial to all training rows.
+    pub(crate) fn fit(
+        searched: &'a Searched,
+        choice: Choice,
+        fixed: bool,
+        fit_seed: u64,
+    ) -> Result<Self, TrainError> {
+        let data = &searched.data;
+        let model = searched.families[choice.family].refit(choice.trial, data, fit_seed)?;
+        Ok(Preferred { searched, choice, fixed, whole: predictor(data, model)? })
+    }
+
     /// A fit to some of the rows, ready to be pruned.
     fn pruner(&self, rows: &[u32], fit_seed: u64) -> Result<Pruner, TrainError> {
         let data = &self.searched.data;
@@ -155,7 +170,7 @@ mod tests {
         for family in 0..2 {
             for trial in 0..2 {
                 let choice = Choice { family, trial };
-                let p = Preferred { searched: &searched, choice, fixed: false };
+                let p = Preferred::fit(&searched, choice, false, 2).unwrap();
                 let found = p.cross_validate(&folds, 0.0, 2).unwrap().fold_mape_percent;
                 let known = &searched.families[family].candidates[trial].trial.fold_mape_percent;
                 for (found, known) in found.iter().zip(known) {
@@ -164,10 +179,8 @@ mod tests {
             }
         }
         let all = |fixed| {
-            [0, 1].map(|family| Preferred {
-                searched: &searched,
-                choice: Choice { family, trial: 0 },
-                fixed,
+            [0, 1].map(|family| {
+                Preferred::fit(&searched, Choice { family, trial: 0 }, fixed, 2).unwrap()
             })
         };
         let frame = Bundle {

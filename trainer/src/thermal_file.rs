@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Context as _, Result};
+use enerinfer_artifacts::console::say;
 use enerinfer_artifacts::{THERMAL_WINDOW, ThermalModel};
 use enerinfer_datasets::TemperatureTrace;
 use enerinfer_learners::THERMAL_HORIZON_S;
@@ -21,7 +22,7 @@ pub fn read(path: &Path, seed: u64) -> Result<Thermal> {
     }
     let (traces, warnings) = TemperatureTrace::read(path)?;
     for warning in warnings {
-        eprintln!("warning: {}: {warning}", path.display());
+        say(format_args!("warning: {}: {warning}", path.display()));
     }
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     thermal::from_traces(&traces, &name, seed).with_context(|| path.display().to_string())

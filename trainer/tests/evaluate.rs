@@ -134,6 +134,7 @@ fn bad_input_is_refused_before_any_work() {
         (&[], "--platform"),
         (&["--all", "--platform", "orin"], "--platform"),
         (&["--all", "--trials", "0"], "--trials"),
+        (&["--platform", "h_phone", "--models", "3"], "6 are needed"),
     ] {
         let run = train(folder.path(), &[&["evaluate"], args].concat());
         assert_eq!(run.code, 2, "{args:?}: {}", run.stderr);

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use common::train;
 use enerinfer_artifacts::record::{BudgetCut, Record, SizePoint};
-use enerinfer_artifacts::{Bundle, Target};
+use enerinfer_artifacts::{Bundle, Domain, Feature, Predictor, Target};
 
 const SMALL: [&str; 8] =
     ["--platform", "h_phone", "--models", "30", "--trials", "6", "--quiet", "--seed=7"];
@@ -250,6 +250,7 @@ fn a_clock_that_the_platform_does_not_have_is_named() {
 #[test]
 fn usage_errors_say_what_to_do() {
     let folder = tempfile::tempdir().unwrap();
+    write_tiny_platform(folder.path());
     for (args, part) in [
         (&["--platform", "oriin"][..], "did you mean `orin`"),
         (&["--platform", "orin", "--format", "q3"], "unknown weight format"),
@@ -259,12 +260,21 @@ fn usage_errors_say_what_to_do() {
         (&["--platform", "x", "--measurements", "gone.csv"], "gone.csv"),
         (&["--platform", "orin", "--families", "svr,mlp"], "add one that can, to compare"),
         (&["--platform", "orin", "--optimise", "fast"], "[possible values: size, speed]"),
+        (&["--platform", "orin", "--resume"], "no search to resume"),
+        (&["--platform", "orin", "--models", "3"], "6 are needed"),
+        (&["--platform", "orin", "--pick", "peak=1000,peak=2000"], "peak"),
+        (&["--platform", "tiny.toml", "--models", "10"], "none of 10"),
+        (&["evaluate", "--platform", "h_phone,tiny.toml", "--models", "10"], "none of 10"),
+        (&["--platform", "orin", "--models", "10", "--thermal", "gone.csv"], "gone.csv"),
+        (&["--platform", "orin", "--models", "10", "--thermal", "tiny.toml"], "tiny.toml"),
+        (&["choose", "--measurements", "gone.csv", "--qoe", "5"], "gone.csv"),
+        (&["choose", "--measurements", "tiny.toml", "--qoe", "5"], "tiny.toml"),
     ] {
         let run = train(folder.path(), args);
         assert_eq!(run.code, 2, "{args:?}: {}", run.stderr);
         assert!(run.stderr.contains(part), "{args:?}: {}", run.stderr);
     }
-    assert!(!folder.path().join("out").exists());
+    assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 1, "something was written");
 }
 
 #[test]
@@ -361,9 +371,8 @@ fn a_platform_file_does_not_pass_for_a_built_in_device() {
     assert!(!folder.path().join("out").exists());
 }
 
-#[test]
-fn a_device_that_no_model_fits_is_named_with_its_memory() {
-    let folder = tempfile::tempdir().unwrap();
+/// A device, `tiny.toml`, that no model fits.
+fn write_tiny_platform(folder: &Path) {
     let text: String = include_str!("../../device/platforms/h_phone.toml")
         .lines()
         .map(|line| match line.split(' ').next() {
@@ -372,7 +381,13 @@ fn a_device_that_no_model_fits_is_named_with_its_memory() {
             _ => format!("{line}\n"),
         })
         .collect();
-    std::fs::write(folder.path().join("tiny.toml"), text).unwrap();
+    std::fs::write(folder.join("tiny.toml"), text).unwrap();
+}
+
+#[test]
+fn a_device_that_no_model_fits_is_named_with_its_memory() {
+    let folder = tempfile::tempdir().unwrap();
+    write_tiny_platform(folder.path());
     for args in [&["--platform", "tiny.toml"][..], &["evaluate", "--platform", "tiny.toml"]] {
         let run = train(folder.path(), &[args, &["--models", "10", "--quiet"]].concat());
         assert_eq!(run.code, 2, "{}", run.stderr);
@@ -424,6 +439,13 @@ fn mixtures_of_experts_are_trained_on_besides() {
     // Dense models are held out as without mixtures.
     let dense = tempfile::tempdir().unwrap();
     assert_eq!(train(dense.path(), &SMALL).code, 0);
+    // Known by all predictors to be dense models alone, though nothing is decided by it.
+    let dense_only = Bundle::read(&dense.path().join("out/h_phone/bundle.enerinfer")).unwrap();
+    for Predictor { domain, forest, target, .. } in &dense_only.predictors {
+        assert_eq!(forest.features.last(), Some(&Feature::Experts), "{target:?}");
+        assert_eq!(domain.last(), Some(&Domain { min: 1, max: 1 }), "{target:?}");
+        assert!(forest.thresholds().last().unwrap().is_empty(), "{target:?}");
+    }
     let dense = Record::read(&dense.path().join("out/h_phone/report.json")).unwrap();
     let names = |record: &Record| -> Vec<String> {
         let shapes = record.details.heldout_shapes.iter();
@@ -592,4 +614,41 @@ fn outputs_never_replace_what_is_not_theirs() {
     );
     assert_eq!(run.code, 2);
     assert!(run.stderr.contains("overwrite its own --measurements"), "{}", run.stderr);
+}
+
+/// An answer that does not arrive is a failure; a reader that has gone is none, and no panic, be it
+/// of the answer or of the messages.
+#[cfg(target_os = "linux")]
+#[test]
+fn output_that_is_lost_is_a_failure_and_a_closed_pipe_is_not() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("t.csv"), include_str!("data/measured_small.csv")).unwrap();
+    let evaluate = ["evaluate", "--platform", "h_phone", "--only", "table1"];
+    let one_fold_short = ["--platform", "h_phone", "--models", "3"];
+    for args in [
+        &["--help"][..],
+        &["--version"],
+        &["evaluate", "--help"],
+        &["--list-platforms"],
+        &["choose", "--measurements", "t.csv", "--qoe", "5"],
+        &evaluate,
+        &one_fold_short,
+        &["--platform", "oriin"],
+        &["--no-such-option"],
+    ] {
+        let command = || {
+            let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_train"));
+            command.args(args).current_dir(&folder);
+            command
+        };
+        let code = command().output().unwrap().status.code().unwrap();
+        let full = std::fs::File::options().write(true).open("/dev/full").unwrap();
+        let output = command().stdout(full).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(code.max(1)), "{args:?}: {said}");
+        assert_eq!(said.contains("error: stdout: "), code == 0, "{args:?}: {said}");
+        let closed = || std::io::pipe().unwrap().1;
+        let status = command().stdout(closed()).stderr(closed()).status().unwrap();
+        assert_eq!(status.code(), Some(code), "{args:?}");
+    }
 }

@@ -11,6 +11,7 @@ use common::train;
 const MAIN: &str = r#"
 mod hour;
 use enerinfer_runtime::coordinator::Config;
+use enerinfer_runtime::{Predictor, Shape};
 use enerinfer_runtime::temperature::MilliCelsius;
 fn main() {
     let mut hot = Config::default();
@@ -25,6 +26,14 @@ fn main() {
         println!("{name} changes {}", h.changes);
         println!("{name} hottest_mc {}", h.hottest_mc);
         eprintln!("{:016x}", h.digest);
+    }
+    // Qwen2-1.5B, and a mixture that reads the same weights per token: predicted alike but for the
+    // router, and flagged.
+    let dense = Shape::new(28, 1536, 12, 2, 8960, 151_936).tied_embeddings();
+    let mixture = Shape::new(28, 1536, 12, 2, 1120, 151_936).tied_embeddings().with_experts(64, 8);
+    for (name, shape) in [("dense", dense), ("mixture", mixture)] {
+        println!("{name} {:?}", Predictor::tables(&shape).coverage);
+        println!("{name} {:?} at one point", Predictor::at_point(&shape, 0).unwrap().coverage);
     }
 }
 "#;
@@ -69,4 +78,11 @@ fn a_trained_phone_stays_cool_and_fast_for_an_hour_without_the_workspace() {
     assert!(of("hot hottest_mc ") > 43_000, "the phone must need the controller:\n{said}");
     assert!(of("cool hottest_mc ") < 42_300, "the threshold is 42 °C:\n{said}");
     assert!(of("cool thermal_s ") > 60, "{said}");
+    for at in ["", " at one point"] {
+        let lines = [
+            format!("dense Inside{at}\n"),
+            format!("mixture Extrapolated {{ feature: Experts }}{at}\n"),
+        ];
+        assert!(lines.iter().all(|line| said.contains(line)), "{said}");
+    }
 }

@@ -11,9 +11,11 @@
 //! ```
 //!
 //! Files are relative to the JSON file. Targets are in tokens/s, W, or 1 for `scale`. Features
-//! without a `domain` are never reported as outside the training range. Training splits inside the
-//! range that it has seen: a feature that is split only outside the platform's clocks, or outside its
-//! `domain`, was trained in another unit, and is refused.
+//! without a `domain` are never reported as outside the training range. A `domain` may also name
+//! features that the forest does not read, for what was alike in all training data: with
+//! `"experts": [1, 1]` mixtures of experts are reported. Training splits inside the range that it has
+//! seen: a feature that is split only outside the platform's clocks, or outside its `domain`, was
+//! trained in another unit, and is refused.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -76,27 +78,31 @@ pub fn import_bundle(spec_path: &Path) -> Result<Bundle, ImportError> {
             check_units(&forest, &spec.clocks, &p.domain)?;
             Ok(forest)
         });
-        let forest = forest.map_err(|e| ImportError::File { path, reason: Box::new(e) })?;
+        let mut forest = forest.map_err(|e| ImportError::File { path, reason: Box::new(e) })?;
         sources.push_str(&digest(text.as_bytes()));
-        let reads = |name: &String| forest.features.iter().any(|f| f.name() == name);
-        if let Some(name) = p.domain.keys().find(|name| !reads(name)) {
-            return Err(ImportError::Format {
-                format: "forest import",
-                reason: format!(
-                    "{}: `domain` of `{}` has `{name}`, which is no feature of its forest",
-                    spec_path.display(),
-                    p.target.name()
-                ),
-            });
-        }
-        let domain = forest
+        let mut domains = p.domain;
+        let mut domain: Vec<Domain> = forest
             .features
             .iter()
             .map(|f| {
-                let (min, max) = p.domain.get(f.name()).copied().unwrap_or((0, u32::MAX));
+                let (min, max) = domains.remove(f.name()).unwrap_or((0, u32::MAX));
                 Domain { min, max }
             })
             .collect();
+        // What is left is of no feature that a split reads, but says what the forest knows.
+        for (name, (min, max)) in domains {
+            let feature = Feature::from_name(&name).ok_or_else(|| ImportError::Format {
+                format: "forest import",
+                reason: format!(
+                    "{}: `domain` of `{}` has `{name}`, which is no feature; features are {}",
+                    spec_path.display(),
+                    p.target.name(),
+                    Feature::ALL.map(Feature::name).join(", ")
+                ),
+            })?;
+            forest.features.push(feature);
+            domain.push(Domain { min, max });
+        }
         predictors.push(Predictor { target: p.target, normaliser: None, domain, forest });
     }
     predictors.sort_by_key(|p| p.target);

@@ -13,7 +13,7 @@ mod report;
 mod search;
 mod thermal;
 
-pub use self::report::markdown;
+pub use self::report::{comparison, markdown};
 pub use self::thermal::{
     H_PHONE_REST_SHELL_CELSIUS, H_PHONE_STRESS_CORE_CELSIUS, ThermalFit, ThermalTarget,
     calibrate_thermal, thermal_targets,

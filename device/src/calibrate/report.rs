@@ -20,13 +20,31 @@ pub fn markdown() -> Result<String, DeviceError> {
     let mut text = String::from(HEAD);
     summary(&mut text)?;
     for platform in names() {
-        figures(&mut text, platform)?;
-        policies(&mut text, platform)?;
+        let _ = write!(text, "\n## {platform}\n\n");
+        text += &comparison(platform, |format| SimulatedDevice::builtin(platform, Some(format)))?;
     }
     left_out_levels(&mut text)?;
     thermal(&mut text)?;
     Ok(text)
 }
+
+/// Every published value of a platform beside what a device of it does, given by weight format:
+/// Markdown.
+///
+/// # Errors
+/// The platform is unknown; as `device`.
+pub fn comparison(
+    platform: &str,
+    device: impl Fn(WeightFormat) -> Result<SimulatedDevice, DeviceError>,
+) -> Result<String, DeviceError> {
+    let mut text = String::new();
+    figures(&mut text, platform, &device)?;
+    policies(&mut text, platform, &device)?;
+    Ok(text)
+}
+
+/// A device by weight format.
+type ByFormat<'a> = &'a dyn Fn(WeightFormat) -> Result<SimulatedDevice, DeviceError>;
 
 /// A line of text; writing to a string cannot fail.
 macro_rules! line {
@@ -55,15 +73,16 @@ fn mean_and_worst(comparisons: &[Comparison]) -> (f64, f64) {
     (errors.sum::<f64>() / comparisons.len().max(1) as f64, worst)
 }
 
-fn figures(text: &mut String, platform: &str) -> Result<(), DeviceError> {
-    line!(text, "\n## {platform}\n");
+fn figures(text: &mut String, platform: &str, device: ByFormat<'_>) -> Result<(), DeviceError> {
     line!(
         text,
         "| model | format | memory, accelerator level | quantity | published | simulated | error | \
          tolerance | source |"
     );
     line!(text, "|---|---|---|---|---|---|---|---|---|");
-    for comparison in published::compare(platform)? {
+    for figure in published::figures(platform)? {
+        let simulated = figure.simulate(&device(figure.format)?);
+        let comparison = Comparison { figure, simulated };
         let figure = &comparison.figure;
         line!(
             text,
@@ -74,7 +93,7 @@ fn figures(text: &mut String, platform: &str) -> Result<(), DeviceError> {
             figure.point.accel,
             figure.quantity.name(),
             figure.value,
-            significant(comparison.simulated),
+            significant(simulated),
             comparison.error_percent(),
             figure.tolerance_percent,
             figure.source,
@@ -83,7 +102,7 @@ fn figures(text: &mut String, platform: &str) -> Result<(), DeviceError> {
     Ok(())
 }
 
-fn policies(text: &mut String, platform: &str) -> Result<(), DeviceError> {
+fn policies(text: &mut String, platform: &str, device: ByFormat<'_>) -> Result<(), DeviceError> {
     let rows = published::policy_rows(platform)?;
     if rows.is_empty() {
         return Ok(());
@@ -98,8 +117,7 @@ fn policies(text: &mut String, platform: &str) -> Result<(), DeviceError> {
     line!(text, "| model | policy | QoE | published | simulated | level |");
     line!(text, "|---|---|---|---|---|---|");
     for row in rows {
-        let device = SimulatedDevice::builtin(platform, Some(row.format))?;
-        let table = device.decode_all(&row.shape);
+        let table = device(row.format)?.decode_all(&row.shape);
         let Some((point, gain, decode)) = row.simulate(&table) else {
             line!(text, "| {} | {:?} | {} | | none | |", row.model, row.policy, row.qoe_tok_per_s);
             continue;

@@ -135,7 +135,6 @@ fn tables(args: &Args, plan: &Plan) -> Vec<(WeightFormat, PathBuf)> {
 fn failure(e: CollectError) -> Failure {
     match e {
         CollectError::Journal { .. }
-        | CollectError::Nothing(_)
         | CollectError::Table(_)
         | CollectError::Engine(EngineError::Start { .. } | EngineError::Threads { .. }) => {
             Failure::Input(e.to_string())
@@ -224,6 +223,12 @@ fn models(args: &ModelArgs) -> Result<Vec<Candidate>, Failure> {
             return Err(Failure::input(format!("--only {name}: there is no such model")));
         }
         out.retain(|c| args.only.contains(&c.model.name));
+    }
+    if out.is_empty() {
+        return Err(Failure::input(
+            "there is no model to measure; give --models, or --synthesize with a --format that \
+             the shapes can have",
+        ));
     }
     Ok(out)
 }

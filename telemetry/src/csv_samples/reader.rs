@@ -4,6 +4,7 @@ use std::io::BufRead;
 
 use super::columns::{self, ColumnMap, Kind};
 use super::counter::{EnergyCounter, Increment};
+use crate::info::refuse_doubled;
 use crate::time::parse_stamp;
 use crate::{Channel, Error, Quantity, Row, SampleReader, Stamp, Tally, TimeUnit, text};
 
@@ -58,7 +59,8 @@ impl<R: BufRead> CsvSamples<R> {
     /// Reads the header of `input`.
     ///
     /// # Errors
-    /// No header, no column that is understood, or a mapped column that is missing.
+    /// No header, no column that is understood, a mapped column that is missing, or one that is
+    /// used and stands twice.
     pub fn new(mut input: R, options: &CsvOptions) -> Result<Self, Error> {
         let delimiter = sniff(&mut input)?;
         let mut csv = csv::ReaderBuilder::new()
@@ -115,6 +117,8 @@ impl<R: BufRead> CsvSamples<R> {
                 }
             }));
         }
+        let used = self.header.iter().zip(&kinds);
+        refuse_doubled(1, used.map(|(h, kind)| if *kind == Kind::Ignored { "" } else { h }))?;
         let mut planned: Vec<(usize, Kind)> = kinds.into_iter().enumerate().collect();
         // Rails last, in any order of columns: one whose power is measured itself takes its channel.
         planned.sort_by_key(|(_, kind)| matches!(kind, Kind::Volts { .. } | Kind::Amps { .. }));

@@ -7,6 +7,7 @@ use rayon::prelude::*;
 
 use super::HydraPlatform;
 use super::canonical::{Canonical, CanonicalColumns, PHASES};
+use crate::info::refuse_doubled;
 use crate::{Error, Prompt};
 
 /// Inference backend.
@@ -260,6 +261,7 @@ fn load(config: Config, path: &Path) -> Result<ConfigData, Error> {
     let mut reader = csv::Reader::from_reader(std::io::BufReader::with_capacity(1 << 16, file));
     let fail = |e: csv::Error| Error::invalid(e.to_string());
     let header: Vec<String> = reader.headers().map_err(fail)?.iter().map(str::to_owned).collect();
+    refuse_doubled(1, header.iter().map(String::as_str))?;
     // Names to indices once: a linear search per column would cost more than the file.
     let index: std::collections::HashMap<&str, usize> =
         header.iter().enumerate().map(|(i, h)| (h.as_str(), i)).collect();

@@ -5,6 +5,7 @@ use std::fs::File;
 use std::path::Path;
 
 use crate::Error;
+use crate::info::refuse_doubled;
 use crate::text::{float, python_float};
 
 /// Times of an INFO table, and how its columns are written again.
@@ -56,6 +57,7 @@ pub(super) fn rows(path: &Path) -> Result<(csv::StringRecord, Rows), Error> {
     let file = File::open(path).map_err(|e| Error::io(path, e))?;
     let mut reader = csv::Reader::from_reader(file);
     let header = reader.headers().map_err(bad_csv)?.clone();
+    refuse_doubled(1, header.iter())?;
     Ok((header, reader.into_records()))
 }
 

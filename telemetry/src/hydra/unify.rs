@@ -90,15 +90,19 @@ impl Windows {
 /// # Errors
 /// Whatever fails the whole file in the original: windows that overlap or touch, a line without a
 /// CPU list (Xavier, Orin), any bad line (Thor), an empty log, cells beyond the first line's.
+/// And whatever `accept` refuses of a table that is complete, but not yet in its place.
 pub fn unify_file(
     platform: HydraPlatform,
     info: &Path,
     log: &Path,
     out: &Path,
+    accept: impl FnOnce(&UnifyReport) -> Result<(), Error>,
 ) -> Result<UnifyReport, Error> {
     let timing = Timing::read(info).map_err(|e| e.in_file(info))?;
     enerinfer_artifacts::write_atomic_with(out, |file| {
-        unify(platform, &timing, [info, log], file).map_err(|e| e.in_file(log))
+        let report = unify(platform, &timing, [info, log], file).map_err(|e| e.in_file(log))?;
+        accept(&report)?;
+        Ok(report)
     })
 }
 
@@ -402,7 +406,8 @@ mod tests {
         fn both(&self, log: &str, platform: HydraPlatform) -> (String, String, bool) {
             let path = |name: &str| self.folder.path().join(name);
             std::fs::write(path("TGS_.csv"), log).unwrap();
-            unify_file(platform, &path("INFO_.csv"), &path("TGS_.csv"), &path("U.csv")).unwrap();
+            unify_file(platform, &path("INFO_.csv"), &path("TGS_.csv"), &path("U.csv"), |_| Ok(()))
+                .unwrap();
             let mut held = self.fusion();
             held.release = false;
             let mut tally = Tally::default();

@@ -174,7 +174,7 @@ fn csv_rows(text: &str, out: &mut Rows) -> Result<(), Error> {
     let base = line_of(text, at) - 1;
     let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(&text.as_bytes()[at..]);
     let Ok(header) = reader.headers().cloned() else { return Ok(()) };
-    refuse_doubled(header.iter())?;
+    refuse_doubled(base + 1, header.iter())?;
     for record in reader.records() {
         let Ok(record) = record else { continue };
         let number = base + record.position().map_or(0, csv::Position::line);
@@ -204,7 +204,7 @@ fn markdown(text: &str, out: &mut Rows) -> Result<(), Error> {
         let fields: Vec<&str> =
             inner.trim_end().trim_end_matches('|').split('|').map(str::trim).collect();
         if fields.contains(&"t/s") {
-            refuse_doubled(fields.iter().copied())?;
+            refuse_doubled(number, fields.iter().copied())?;
             header = fields.iter().map(|f| (*f).to_owned()).collect();
             continue;
         }

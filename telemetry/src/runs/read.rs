@@ -235,7 +235,8 @@ fn check_header(header: &[String], tally: &mut Tally) -> Result<(), Error> {
             header.join(", ")
         )));
     }
-    refuse_doubled(header.iter().map(String::as_str).filter(|h| quantity(h).is_some()))?;
+    // What is not used may stand there as often as it likes.
+    refuse_doubled(1, header.iter().map(|h| if quantity(h).is_some() { h.as_str() } else { "" }))?;
     for (i, h) in header.iter().enumerate() {
         match quantity(h) {
             None => tally.warn(format!("column `{h}` is not used")),

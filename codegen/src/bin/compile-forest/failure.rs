@@ -42,6 +42,12 @@ impl From<CodegenError> for Failure {
     }
 }
 
+impl From<enerinfer_artifacts::Error> for Failure {
+    fn from(e: enerinfer_artifacts::Error) -> Self {
+        Failure::Failed(e.to_string())
+    }
+}
+
 /// An error and its causes. Some errors name their cause themselves; it is not repeated.
 pub(crate) fn with_causes(error: &dyn Error) -> String {
     let mut text = error.to_string();

@@ -5,12 +5,11 @@ mod explain;
 mod failure;
 
 use std::fmt::Write as _;
-use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Parser;
-use enerinfer_artifacts::Bundle;
+use enerinfer_artifacts::{Bundle, console};
 use enerinfer_codegen::import::import_bundle;
 use enerinfer_codegen::{
     CapiName, DEFAULT_MAX_NODES, Optimise, Options, check_destination, generate_capi_to,
@@ -74,29 +73,17 @@ struct Args {
 
 fn main() -> ExitCode {
     let done = match Args::try_parse() {
-        Ok(args) => run(&args).and_then(|text| print(&text)),
+        Ok(args) => run(&args).and_then(|text| Ok(console::print(&text)?)),
         // --help and --version are such "errors", and may be lost like any other output.
-        Err(e) if !e.use_stderr() => print(&e.render().to_string()),
+        Err(e) if !e.use_stderr() => console::delivered(e.print()).map_err(Into::into),
         Err(e) => e.exit(),
     };
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
-            // Nothing is left to tell if stderr is gone too.
-            let _ = writeln!(io::stderr(), "error: {failure}");
+            console::say(format_args!("error: {failure}"));
             failure.exit_code()
         }
-    }
-}
-
-/// Writes to stdout. A reader that has read enough (`… | head`) is no failure.
-fn print(text: &str) -> Result<(), Failure> {
-    let mut stdout = io::stdout().lock();
-    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
-        Err(e) if e.kind() != io::ErrorKind::BrokenPipe => {
-            Err(Failure::Failed(format!("cannot write to stdout: {e}")))
-        }
-        _ => Ok(()),
     }
 }
 
@@ -134,8 +121,7 @@ fn run(args: &Args) -> Result<String, Failure> {
         dump::write(&lowered, folder)?;
     }
     if let Some(warning) = size_warning(&args.out)? {
-        // As in `main`: nothing is left to tell if stderr is gone.
-        let _ = writeln!(io::stderr(), "warning: {warning}");
+        console::say(format_args!("warning: {warning}"));
     }
     let mut text = if args.explain { explain::table(&lowered) } else { String::new() };
     if let Some(pruning) = &lowered.pruning {

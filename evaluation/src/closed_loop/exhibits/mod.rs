@@ -9,12 +9,12 @@ mod robustness;
 mod table2;
 mod workloads;
 
-use enerinfer_artifacts::exhibit::{Column, Exhibit, Provenance};
+use enerinfer_artifacts::exhibit::{Column, Provenance};
 use enerinfer_datasets::LlmShape;
 use enerinfer_device::{Decode, SimulatedDevice};
 
-use super::{LoopError, Scenario, Stop};
-use crate::figures::{Judged, JudgedModel};
+use super::{Scenario, Stop};
+use crate::figures::JudgedModel;
 
 pub use fig13::exhibit as fig13;
 pub use fig14::exhibit as fig14;
@@ -52,24 +52,6 @@ fn predicted(model: &JudgedModel) -> Vec<Decode> {
             accel_power_w: *power_w,
         })
         .collect()
-}
-
-/// All exhibits of the closed loop, in the order of a report. `judged` may be empty: Figure 13 is
-/// then empty, and Table 2 is played without predicted tables.
-///
-/// # Errors
-/// None for the embedded platform files and survey.
-pub fn all(judged: &[Judged]) -> Result<Vec<Exhibit>, LoopError> {
-    Ok(vec![
-        fig13(judged)?,
-        fig14()?,
-        optima()?,
-        robustness()?,
-        interference()?,
-        workloads()?,
-        fig15()?,
-        table2(judged)?,
-    ])
 }
 
 /// A column of simulated numbers, one per row.
