@@ -465,7 +465,7 @@ def tree(threshold=1.5):
 def forest(*trees, kind=RandomForestRegressor, **more):
     return kind(**{"estimators_": list(trees), "n_features_in_": 1, "n_outputs_": 1, **more})
 export(forest(tree(), tree(0.1 + 0.2)), ["layers"], "good.json", rows=[[1], [2.0], [0], [2**32 - 1]])
-export(forest(tree(), kind=Derived), ["layers"], "whole.json")
+export(forest(tree()), ["layers"], "whole.json")
 export(forest(tree(0.7), kind=ExtraTreesRegressor), ["layers"], "extra.json", Frame(values=[[4]]))
 export(forest(tree(0.7)), ["layers"], "scaled.json")
 export(forest(tree(float("inf"))), ["layers"], "infinite.json")
@@ -481,6 +481,7 @@ for rows in [[[0.5]], [[-1]], [[2**32]], [[float("nan")]], [[float("inf")]],
 refused(forest(tree(), n_outputs_=2), ["layers"], "bad.json")
 refused(forest(tree()), ["layers", "hidden"], "bad.json")
 refused(RandomForestRegressor(n_features_in_=1), ["layers"], "bad.json")
+refused(forest(tree(), kind=Derived), ["layers"], "bad.json")
 # Other ensembles with lists of trees, which do not predict their mean, or not of all columns.
 for name in ["AdaBoostRegressor", "BaggingRegressor", "IsolationForest", "RandomForestClassifier",
              "RandomTreesEmbedding", "StackingRegressor", "VotingRegressor", "GradientBoostingRegressor"]:
