@@ -23,6 +23,7 @@ use outputs::Outputs;
 /// Compile the predictors of a bundle into the Rust crate `enerinfer-runtime`.
 #[derive(Parser)]
 #[command(
+    name = "compile-forest",
     version,
     after_help = "\
 Examples:
