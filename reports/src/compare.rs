@@ -5,6 +5,7 @@ use enerinfer_artifacts::record::{Record, TargetRecord};
 
 use crate::Error;
 use crate::bootstrap::{self, Settings};
+use crate::common::namesakes;
 use crate::document::{Cell, Part, Section, Table, heads};
 use crate::metric::{Metric, mape_by_model};
 use crate::sections::is_simulated;
@@ -36,15 +37,23 @@ pub(crate) fn require_comparable(before: &Record, after: &Record) -> Result<(), 
     }
 }
 
+/// How many models have nothing but the name in common, if any: at most 100 columns.
+pub(crate) fn remark(before: &Record, after: &Record) -> Option<String> {
+    let n = namesakes(before, after).len();
+    (n > 0).then(|| format!("Not in common: {n} held-out models of one name and different shapes."))
+}
+
 /// Metrics, settings and models that changed from `before` to `after`.
 pub(crate) fn section(before: &Record, after: &Record) -> Section {
+    let remark = remark(before, after).map(|remark| format!(" {remark}"));
     Section {
         id: "baseline".into(),
         title: "Against the baseline".into(),
         lead: "Only changes marked better or worse exceed what a different luck of held-out \
                models would give; the interval holds 95 % of paired bootstrap resamples over the \
                models in common."
-            .to_owned(),
+            .to_owned()
+            + &remark.unwrap_or_default(),
         parts: [
             Some(metrics(before, after)),
             Some(movers(before, after)),
@@ -59,6 +68,7 @@ pub(crate) fn section(before: &Record, after: &Record) -> Section {
 }
 
 fn metrics(before: &Record, after: &Record) -> Table {
+    let namesakes = namesakes(before, after);
     let metrics = Metric::all().into_iter().filter(|m| !m.is_of_code());
     let rows = metrics.filter_map(|metric| {
         let (a, b) = (metric.value(before, None), metric.value(after, None));
@@ -68,7 +78,8 @@ fn metrics(before: &Record, after: &Record) -> Table {
         let decimals = metric.decimals();
         let change = a.zip(b).map(|(a, b)| b - a);
         let by_model = metric.by_model(before, None).zip(metric.by_model(after, None));
-        let interval = by_model.and_then(|((statistic, a), (_, b))| {
+        let interval = by_model.and_then(|((statistic, mut a), (_, b))| {
+            a.retain(|model, _| !namesakes.contains(model.as_str()));
             let d = bootstrap::differences(statistic, &a, &b, BOOTSTRAP)?;
             Some((d.quantile((1.0 - INTERVAL) / 2.0), d.quantile((1.0 + INTERVAL) / 2.0)))
         });
@@ -127,7 +138,9 @@ fn compiled_code(before: &Record, after: &Record) -> Option<Table> {
 }
 
 fn movers(before: &Record, after: &Record) -> Table {
-    let [a, b] = [before, after].map(|r| mape_by_model(r, None, Pair::throughput));
+    let [mut a, b] = [before, after].map(|r| mape_by_model(r, None, Pair::throughput));
+    let namesakes = namesakes(before, after);
+    a.retain(|model, _| !namesakes.contains(model.as_str()));
     let mut moved: Vec<(&str, f64, f64)> =
         a.iter().filter_map(|(name, &x)| Some((name.as_str(), x, *b.get(name)?))).collect();
     let change = |m: &(&str, f64, f64)| (m.2 - m.1).abs();
@@ -245,6 +258,29 @@ mod tests {
         assert!(changed.iter().any(|r| r[0] == "peak: family" && r[2] == ABSENT));
         let missing = cells(&metrics(&before, &after));
         assert!(missing.iter().any(|r| r[0] == "peak.cv_mape_percent" && r[5] == "missing"));
+    }
+
+    /// A numbered model of another seed's record is another model.
+    #[test]
+    fn models_of_another_shape_are_not_compared() {
+        let sizes = crate::fixture::Sizes { models: 12, trials: 5 };
+        let before = record(sizes, 1);
+        let mut after = record(sizes, 2);
+        assert_eq!(movers(&before, &after).rows.len(), MOVERS);
+        for shape in after.details.heldout_shapes.iter_mut().skip(3) {
+            shape.dims.hidden *= 2;
+        }
+        let moved = cells(&movers(&before, &after));
+        let mut names: Vec<&str> = moved.iter().map(|r| r[0].as_str()).collect();
+        names.sort_unstable();
+        assert_eq!(names, ["synthetic-000", "synthetic-001", "synthetic-002"]);
+        // Three models are too few for a verdict.
+        let rows = cells(&metrics(&before, &after));
+        let throughput = rows.iter().find(|r| r[0] == "throughput_mape_percent").unwrap();
+        assert_eq!(throughput[4..], [ABSENT, "changed"]);
+        let says = "Not in common: 9 held-out models of one name and different shapes.";
+        assert!(section(&before, &after).lead.ends_with(says));
+        assert!(crate::comparison(&before, &after).unwrap().contains(says));
     }
 
     #[test]

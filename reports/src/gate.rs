@@ -3,6 +3,7 @@
 use enerinfer_artifacts::record::Record;
 
 use crate::bootstrap::{self, FEWEST_MODELS};
+use crate::common::namesakes;
 use crate::compare::require_comparable;
 use crate::policy::{Gate, MaxLoss};
 use crate::text::{number, plain};
@@ -23,7 +24,8 @@ pub struct Check {
 ///
 /// A metric that the record lacks is a breach. A loss against the baseline is a breach only if
 /// the paired bootstrap over the models in common puts it beyond the limit with the policy's
-/// confidence; metrics without values per model are compared as they are.
+/// confidence; metrics without values per model are compared as they are. Models are in common if
+/// their names agree and, where both records know them, their shapes.
 ///
 /// # Errors
 /// If no gate applies, if the policy needs a baseline and there is none, and if the baseline is
@@ -113,7 +115,7 @@ fn relative(
     let sign = if metric.larger_is_better() { -1.0 } else { 1.0 };
     let values = format!("{} -> {}", shown(before), shown(after));
     let per_model = (metric.by_model(baseline, slice), metric.by_model(record, slice));
-    let (Some((statistic, before_by_model)), Some((_, after_by_model))) = per_model else {
+    let (Some((statistic, mut before_by_model)), Some((_, after_by_model))) = per_model else {
         let loss = sign * (after - before);
         return Check {
             name,
@@ -121,13 +123,22 @@ fn relative(
             detail: format!("{values}; worse by {}, allowed {}", shown(loss), shown(allowed)),
         };
     };
+    let namesakes = namesakes(baseline, record);
+    before_by_model.retain(|model, _| !namesakes.contains(model.as_str()));
     let differences =
         bootstrap::differences(statistic, &before_by_model, &after_by_model, policy.bootstrap);
     let Some(differences) = differences else {
+        let why = match namesakes.len() {
+            0 => String::new(),
+            n => format!(
+                "; {n} of the same name have another shape: train with the baseline's seed, {}",
+                baseline.seed
+            ),
+        };
         return Check {
             name,
             breached: true,
-            detail: format!("{values}; fewer than {FEWEST_MODELS} held-out models in common"),
+            detail: format!("{values}; fewer than {FEWEST_MODELS} held-out models in common{why}"),
         };
     };
     // The loss that is exceeded with the wanted confidence: the near end of a one-sided interval.
@@ -300,5 +311,30 @@ mod tests {
         }
         let lines = breaches(LOSS, &after, Some(&before));
         assert!(lines[0].contains("in common"), "{lines:?}");
+    }
+
+    /// Records of two seeds: the same names, other models. Not even a better one passes.
+    #[test]
+    fn models_of_another_shape_are_not_in_common() {
+        let after = record(SIZES, 1);
+        let mut before = with_error(after.clone(), 2.0);
+        before.seed = 7;
+        let tau = "[[gate]]\nmetric = \"mean_tau_b\"\nmax_loss = 0.05";
+        for policy in [LOSS, tau] {
+            assert!(breaches(policy, &after, Some(&before)).is_empty());
+        }
+        let common = FEWEST_MODELS - 1;
+        for shape in before.details.heldout_shapes.iter_mut().skip(common) {
+            shape.dims.layers += 1;
+        }
+        for policy in [LOSS, tau] {
+            let lines = breaches(policy, &after, Some(&before));
+            assert_eq!(lines.len(), 1, "{policy}");
+            assert!(lines[0].contains("26 of the same name have another shape"), "{lines:?}");
+            assert!(lines[0].ends_with("train with the baseline's seed, 7"), "{lines:?}");
+        }
+        // Shapes that nobody kept are no reason to doubt a name.
+        before.details.heldout_shapes.clear();
+        assert!(breaches(LOSS, &after, Some(&before)).is_empty());
     }
 }

@@ -20,6 +20,7 @@
 
 mod bootstrap;
 mod code_cost;
+mod common;
 mod compare;
 mod csv_out;
 mod document;
@@ -114,7 +115,9 @@ pub fn comparison(before: &Record, after: &Record) -> Result<String, Error> {
     compare::require_comparable(before, after)?;
     let document = sections::document(after);
     let head = plain(&format!("{} · {}", document.label, document.title));
-    Ok(format!("{head}\n\n{}", plain_out::render(&compare::section(before, after))))
+    let remark = compare::remark(before, after).map(|remark| format!("{remark}\n"));
+    let tables = plain_out::render(&compare::section(before, after));
+    Ok(format!("{head}\n{}\n{tables}", remark.unwrap_or_default()))
 }
 
 /// The first exhibit's tables as plain text that fits 100 columns, and what else there is.

@@ -34,6 +34,20 @@ fn policy_parses_and_applies() {
     assert!(checks.iter().all(|c| !c.detail.contains("missing")));
 }
 
+/// Records of other seeds hold out other models, so that a gate on a loss finds none in common.
+#[test]
+fn both_jobs_train_with_the_seed_of_the_readmes_record() {
+    let readme = include_str!("../../README.md");
+    let (_, seed) = readme.split_once("held out; seed ").unwrap();
+    let seed = seed.split_whitespace().next().unwrap();
+    for name in ["github-actions.yml", "gitlab-ci.yml"] {
+        let text = example(name);
+        let (_, command) = text.split_once("train --platform").unwrap();
+        let command = command.lines().next().unwrap();
+        assert!(command.contains(&format!(" --seed {seed} ")), "{name}: {command}");
+    }
+}
+
 #[test]
 fn github_workflow() {
     let workflow = yaml("github-actions.yml");
