@@ -6,7 +6,7 @@ use crate::bootstrap::{self, FEWEST_MODELS};
 use crate::common::namesakes;
 use crate::compare::require_comparable;
 use crate::policy::{Gate, MaxLoss};
-use crate::text::{number, plain};
+use crate::text::{given, judged, plain, telling_decimals};
 use crate::{Error, Policy};
 
 /// One limit, checked.
@@ -72,23 +72,26 @@ fn name(gate: &Gate, kind: &str) -> String {
 
 fn absolute(gate: &Gate, record: &Record) -> Check {
     let name = name(gate, "limit");
-    let decimals = gate.metric.decimals();
-    let shown = |v: f64| number(Some(v), decimals);
     let range = match (gate.min, gate.max) {
-        (Some(lo), Some(hi)) => format!("{} to {}", shown(lo), shown(hi)),
-        (Some(lo), None) => format!("at least {}", shown(lo)),
-        (None, Some(hi)) => format!("at most {}", shown(hi)),
+        (Some(lo), Some(hi)) => format!("{} to {}", given(lo), given(hi)),
+        (Some(lo), None) => format!("at least {}", given(lo)),
+        (None, Some(hi)) => format!("at most {}", given(hi)),
         (None, None) => String::new(),
     };
     match gate.metric.value(record, gate.slice.as_ref()) {
         None => Check { name, breached: true, detail: format!("missing; must be {range}") },
-        Some(value) => Check {
-            name,
-            breached: gate.min.is_some_and(|lo| value < lo)
-                || gate.max.is_some_and(|hi| value > hi),
-            // One digit more than the limit, so that a narrow miss does not look like a pass.
-            detail: format!("{}; must be {range}", number(Some(value), decimals + 1)),
-        },
+        Some(value) => {
+            let limits = [gate.min, gate.max].into_iter().flatten();
+            let decimals = limits.fold(gate.metric.decimals() + 1, |decimals, limit| {
+                decimals.max(telling_decimals(value, limit, decimals, |_| given(limit)))
+            });
+            Check {
+                name,
+                breached: gate.min.is_some_and(|lo| value < lo)
+                    || gate.max.is_some_and(|hi| value > hi),
+                detail: format!("{}; must be {range}", judged(value, decimals)),
+            }
+        }
     }
 }
 
@@ -110,17 +113,27 @@ fn relative(
         MaxLoss::Absolute(v) => v,
         MaxLoss::Percent(v) => before.abs() * v / 100.0,
     };
-    let decimals = metric.decimals() + 1;
-    let shown = |v: f64| number(Some(v), decimals);
+    let allowed_shown = |decimals| match limit {
+        MaxLoss::Absolute(v) => given(v),
+        MaxLoss::Percent(_) => judged(allowed, decimals),
+    };
+    let least = metric.decimals() + 1;
+    let decimals_of = |loss| telling_decimals(loss, allowed, least, allowed_shown);
+    let values = |decimals| format!("{} -> {}", judged(before, decimals), judged(after, decimals));
     let sign = if metric.larger_is_better() { -1.0 } else { 1.0 };
-    let values = format!("{} -> {}", shown(before), shown(after));
     let per_model = (metric.by_model(baseline, slice), metric.by_model(record, slice));
     let (Some((statistic, mut before_by_model)), Some((_, after_by_model))) = per_model else {
         let loss = sign * (after - before);
+        let decimals = decimals_of(loss);
         return Check {
             name,
             breached: loss > allowed,
-            detail: format!("{values}; worse by {}, allowed {}", shown(loss), shown(allowed)),
+            detail: format!(
+                "{}; worse by {}, allowed {}",
+                values(decimals),
+                judged(loss, decimals),
+                allowed_shown(decimals)
+            ),
         };
     };
     let namesakes = namesakes(baseline, record);
@@ -138,7 +151,10 @@ fn relative(
         return Check {
             name,
             breached: true,
-            detail: format!("{values}; fewer than {FEWEST_MODELS} held-out models in common{why}"),
+            detail: format!(
+                "{}; fewer than {FEWEST_MODELS} held-out models in common{why}",
+                values(least)
+            ),
         };
     };
     // The loss that is exceeded with the wanted confidence: the near end of a one-sided interval.
@@ -147,17 +163,20 @@ fn relative(
     } else {
         differences.quantile(1.0 - policy.confidence)
     };
+    let decimals = decimals_of(certain);
     Check {
         name,
         breached: certain > allowed,
         detail: format!(
-            "{values}; worse by {} over {} models in common, by at least {} with {} % confidence, \
+            "{}; worse by {} over {} models in common, by at least {} with {} % confidence, \
              allowed {}",
-            shown(sign * differences.observed),
+            values(decimals),
+            judged(sign * differences.observed, decimals),
             differences.models,
-            shown(certain),
-            number(Some(policy.confidence * 100.0), 0),
-            shown(allowed)
+            judged(certain, decimals),
+            // Without what binary fractions add: 57, not 56.99999999999999.
+            given((policy.confidence * 1e8).round() / 1e6),
+            allowed_shown(decimals)
         ),
     }
 }
@@ -198,6 +217,36 @@ mod tests {
         assert_eq!(breaches(&gate(value - 0.01), &record, None).len(), 1);
         let tau = "[[gate]]\nmetric = \"mean_tau_b\"\nmin = 0.999";
         assert_eq!(breaches(tau, &record, None).len(), 1);
+    }
+
+    /// What is printed says the same as the verdict, however narrow it is.
+    #[test]
+    fn messages_do_not_contradict_their_verdicts() {
+        let mut before = record(SIZES, 1);
+        before.combined.throughput_mape_percent = 1.885_51;
+        before.targets[0].cv_mape_percent = 1.0;
+        let mut after = before.clone();
+        after.targets[0].cv_mape_percent = 1.020_000_4;
+        let gate = |metric: &str, limit: &str| format!("[[gate]]\nmetric = \"{metric}\"\n{limit}");
+        for (policy, says) in [
+            (gate("throughput_mape_percent", "max = 1.8855"), "1.886; must be at most 1.8855"),
+            (gate("throughput_mape_percent", "min = 1.886"), "1.8855; must be at least 1.886"),
+            (gate("throughput_mape_percent", "min = 1.886\nmax = 3"), "1.8855; must be 1.886 to 3"),
+            (gate("throughput_mape_percent", "max = 1"), "1.886; must be at most 1"),
+            (gate("peak.cv_mape_percent", "max_loss = 0.02"), "worse by 0.0200004, allowed 0.02"),
+            (
+                gate("peak.cv_mape_percent", "max_loss_percent = 2"),
+                "1.0000000 -> 1.0200004; worse by 0.0200004, allowed 0.0200000",
+            ),
+        ] {
+            let lines = breaches(&policy, &after, Some(&before));
+            assert_eq!(lines.len(), 1, "{policy}");
+            assert!(lines[0].ends_with(says), "{lines:?}");
+            // As the dashboard shows it.
+            let checks = check(&Policy::parse(&policy).unwrap(), &after, Some(&before)).unwrap();
+            let junit = crate::junit::render(&after, &checks);
+            assert!(junit.contains(&crate::text::xml(says)), "{policy}");
+        }
     }
 
     #[test]

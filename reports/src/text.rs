@@ -21,6 +21,38 @@ pub(crate) fn number(value: Option<f64>, decimals: usize) -> String {
     }
 }
 
+/// With so many every number reads back as it is: the smallest is 5·10⁻³²⁴.
+const ALL_DECIMALS: usize = 324;
+
+/// A limit as it was given: all its digits and no more.
+pub(crate) fn given(limit: f64) -> String {
+    // Neither a thousand zeros nor a thousand decimals.
+    let plain = limit == 0.0 || (1e-9..1e12).contains(&limit.abs());
+    if plain { format!("{limit}") } else { format!("{limit:e}") }
+}
+
+/// Decimals, `least` or more, with which `value` is on the same side of `limit` as it is in full,
+/// so that what is printed never contradicts a verdict. `shown` prints the limit.
+pub(crate) fn telling_decimals(
+    value: f64,
+    limit: f64,
+    least: usize,
+    shown: impl Fn(usize) -> String,
+) -> usize {
+    let read = |text: String| text.parse::<f64>().ok();
+    let order = |decimals| read(judged(value, decimals))?.partial_cmp(&read(shown(decimals))?);
+    let wanted = value.partial_cmp(&limit);
+    (least..=ALL_DECIMALS).find(|&decimals| order(decimals) == wanted).unwrap_or(least)
+}
+
+/// `value` with `decimals` places as [`telling_decimals`] found them; large ones in full.
+pub(crate) fn judged(value: f64, decimals: usize) -> String {
+    if value.is_finite() && value.abs() >= 1e12 {
+        return format!("{value:e}");
+    }
+    number(Some(value), decimals)
+}
+
 /// A size in bytes or KiB.
 pub(crate) fn bytes(value: u64) -> String {
     if value < 10 * 1024 {
@@ -119,7 +151,46 @@ mod tests {
         );
     }
 
+    #[test]
+    fn limits_keep_their_digits() {
+        for (limit, text) in [
+            (1.8855, "1.8855"),
+            (131_072.0, "131072"),
+            (4.0, "4"),
+            (-0.5, "-0.5"),
+            (0.0, "0"),
+            (1e-12, "1e-12"),
+            (1e300, "1e300"),
+        ] {
+            assert_eq!(given(limit), text);
+        }
+    }
+
     proptest! {
+        #[test]
+        fn printed_values_are_on_the_side_of_the_limit_that_they_are_on(
+            limit in any::<f64>().prop_filter("finite", |v| v.is_finite()),
+            other in any::<f64>().prop_filter("finite", |v| v.is_finite()),
+            near in -3i32..=3,
+            small in -10.0..10.0,
+        ) {
+            let mut neighbour = small;
+            for _ in 0..near.abs() {
+                neighbour = if near < 0 { f64::next_down(neighbour) } else { neighbour.next_up() };
+            }
+            for (value, limit) in [(other, limit), (neighbour, small), (small, limit)] {
+                let decimals = telling_decimals(value, limit, 2, |_| given(limit));
+                let read = |text: String| text.parse::<f64>().expect("a number");
+                let printed = read(judged(value, decimals)).partial_cmp(&read(given(limit)));
+                prop_assert_eq!(printed, value.partial_cmp(&limit), "{} {}", value, limit);
+                // Both rounded: what is a share of a baseline has no digits of its own.
+                let decimals = telling_decimals(value, limit, 2, |d| judged(limit, d));
+                let printed =
+                    read(judged(value, decimals)).partial_cmp(&read(judged(limit, decimals)));
+                prop_assert_eq!(printed, value.partial_cmp(&limit), "{} {}", value, limit);
+            }
+        }
+
         #[test]
         fn xml_reads_back(text in any::<String>()) {
             let page = format!("<p a=\"{0}\">{0}</p>", xml(&text));
