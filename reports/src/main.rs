@@ -1,5 +1,6 @@
 //! `report`: renders, compares and gates evaluation records, and attaches what was measured later.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
@@ -11,6 +12,7 @@ use enerinfer_artifacts::{console, write_atomic};
 use enerinfer_reports::{Entry, Policy, Record, plain};
 
 mod folder;
+mod written;
 
 /// Renders, compares and gates evaluation records (`report.json`) of `train`.
 ///
@@ -35,6 +37,9 @@ struct Args {
 #[derive(Subcommand)]
 enum Verb {
     /// Write a record as page, Markdown, JUnit XML, CSV tables and SVG pictures.
+    ///
+    /// Tables and pictures that an earlier render left in the folder, and this one does not write,
+    /// are removed; report.files.txt lists them. Other files stay.
     #[command(after_help = "Example: report render out/orin/report.json --out public/orin")]
     Render {
         /// The record.
@@ -173,18 +178,30 @@ fn render(
         ),
     };
     let checks = enerinfer_reports::check(&policy, &record, baseline.as_ref()).map_err(bad)?;
-    for name in ["report.html", "report.md", "junit.xml"] {
+    for name in ["report.html", "report.md", "junit.xml", written::LIST] {
         keep_inputs(&out.join(name), inputs.iter().copied().flatten())?;
     }
+    let in_folder = |folder: &'static str, files: Vec<(String, String)>| {
+        files.into_iter().map(move |(name, text)| (format!("{folder}/{name}"), text))
+    };
+    let files: BTreeMap<String, String> = in_folder("csv", enerinfer_reports::csv_tables(&record))
+        .chain(in_folder("svg", enerinfer_reports::pictures(&record)))
+        .collect();
+    let earlier: BTreeSet<String> = written::listed(out)?.into_iter().collect();
+    let list = |names: &mut dyn Iterator<Item = &String>| {
+        names.flat_map(|name| [name.as_str(), "\n"]).collect::<String>()
+    };
+    // Both first: stopped halfway, the folder still tells which files are of a render.
+    let both: BTreeSet<&String> = earlier.iter().chain(files.keys()).collect();
+    write(&out.join(written::LIST), &list(&mut both.into_iter()))?;
     write(&out.join("report.html"), &html)?;
     write(&out.join("report.md"), &markdown)?;
     write(&out.join("junit.xml"), &enerinfer_reports::junit(&record, &checks))?;
-    for (name, text) in enerinfer_reports::csv_tables(&record) {
-        write(&out.join("csv").join(name), &text)?;
+    for (name, text) in &files {
+        write(&out.join(name), text)?;
     }
-    for (name, text) in enerinfer_reports::pictures(&record) {
-        write(&out.join("svg").join(name), &text)?;
-    }
+    written::remove(out, earlier.iter().filter(|name| !files.contains_key(*name)))?;
+    write(&out.join(written::LIST), &list(&mut files.keys()))?;
     print(&format!("{}\n", plain(&out.join("report.html").to_string_lossy())))
 }
 

@@ -67,6 +67,48 @@ fn render_is_complete_and_reproducible() {
     );
 }
 
+/// What an earlier record's page had and this one's has not must not lie beside it; what somebody
+/// else put there must stay.
+#[test]
+fn render_takes_away_what_an_earlier_render_left() {
+    let (folder, full) = file("report.json", RECORD);
+    let mut value: serde_json::Value = serde_json::from_str(RECORD).unwrap();
+    value.as_object_mut().unwrap().remove("details").unwrap();
+    value["fronts"] = serde_json::json!([]);
+    let (_less, less) = file("report.json", &value.to_string());
+    let [out, fresh] = ["out", "fresh"].map(|name| folder.path().join(name));
+    let render = |record: &str, out: &Path| {
+        let output = report(&["render", record, "--out", out.to_str().unwrap()]);
+        assert!(output.status.success(), "{}", stderr(&output));
+    };
+    let names = |of: &Path| -> Vec<PathBuf> {
+        files(of).iter().map(|p| p.strip_prefix(of).unwrap().to_owned()).collect()
+    };
+    render(&less, &fresh);
+    render(&full, &out);
+    assert!(names(&out).len() > names(&fresh).len() + 10);
+    let foreign = ["csv/mine.csv", "svg/logo.svg", "svg/pareto_9.svg", "index.html", "csv/a/b.csv"];
+    fs::create_dir(out.join("csv/a")).unwrap();
+    for name in foreign {
+        fs::write(out.join(name), "mine").unwrap();
+    }
+    // A list that was tampered with reaches nothing else.
+    let outside = folder.path().join("outside.csv");
+    fs::write(&outside, "mine").unwrap();
+    let list = out.join("report.files.txt");
+    let text = fs::read_to_string(&list).unwrap();
+    fs::write(&list, format!("csv/../../outside.csv\n../outside.csv\nindex.html\n{text}")).unwrap();
+    // Gone already.
+    fs::remove_file(out.join("svg/pareto_0.svg")).unwrap();
+    render(&less, &out);
+    let mut expected = names(&fresh);
+    expected.extend(foreign.map(PathBuf::from));
+    expected.sort();
+    assert_eq!(names(&out), expected);
+    assert!(outside.exists());
+    assert_eq!(fs::read(&list).unwrap(), fs::read(fresh.join("report.files.txt")).unwrap());
+}
+
 #[test]
 fn bad_records_are_refused_with_code_2_and_no_output() {
     let value: serde_json::Value = serde_json::from_str(RECORD).unwrap();
