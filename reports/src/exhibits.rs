@@ -296,12 +296,12 @@ fn behind<'a>(
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use enerinfer_artifacts::exhibit::{Bar, Column, EVALUATION_VERSION, FiveNumbers, NamedBox};
 
     use super::*;
 
-    fn evaluation(text: &str) -> Evaluation {
+    pub(crate) fn evaluation(text: &str) -> Evaluation {
         let axis = || Axis::new("Speed", "tok/s");
         let series = |name: &str, provenance, n: u32| {
             Series::new(name, provenance, (0..n).map(|i| (f64::from(i), f64::from(i % 7))))

@@ -134,7 +134,7 @@ fn render_section(out: &mut String, document: &Document, section: &Section) {
             Part::Figures(figures) => {
                 out.push_str("<div class=\"figures\">\n");
                 for figure in figures {
-                    render_figure(out, &Label::of(document, &figure.id), figure);
+                    render_figure(out, document, figure);
                 }
                 out.push_str("</div>\n");
             }
@@ -150,11 +150,16 @@ fn render_section(out: &mut String, document: &Document, section: &Section) {
     out.push_str("</section>\n");
 }
 
-fn render_figure(out: &mut String, label: &Label<'_>, figure: &Figure) {
+fn render_figure(out: &mut String, document: &Document, figure: &Figure) {
+    let label = &Label::of(document, &figure.id);
+    // A section of that name is what its address leads to already; an id stands for one thing.
+    let id = match document.sections.iter().any(|section| section.id == figure.id) {
+        true => String::new(),
+        false => format!(" id=\"{}\"", xml(&figure.id)),
+    };
     let _ = writeln!(
         out,
-        "<figure id=\"{}\">{}<figcaption>{label}{}</figcaption>",
-        xml(&figure.id),
+        "<figure{id}>{}<figcaption>{label}{}</figcaption>",
         figure.picture.inline(),
         xml(&figure.caption)
     );

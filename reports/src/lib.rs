@@ -223,6 +223,34 @@ mod tests {
         assert!(!page.contains("url("));
     }
 
+    /// An address leads to one thing, and to the same as ever: sections, and pictures by their
+    /// file's name.
+    #[test]
+    fn ids_are_unique_and_every_anchor_leads_somewhere() {
+        let record = small();
+        let entry = Entry::new("report.json".to_owned(), None, &record);
+        for page in [
+            html(&record),
+            html_with_baseline(&record, &record).unwrap(),
+            index_html(&[entry]),
+            exhibits_html(&exhibits::tests::evaluation("x")),
+        ] {
+            let options = roxmltree::ParsingOptions { allow_dtd: true, ..Default::default() };
+            let tree = roxmltree::Document::parse_with_options(&page, options).unwrap();
+            let all = |name| tree.descendants().filter_map(move |n| n.attribute(name));
+            let ids: std::collections::BTreeSet<&str> = all("id").collect();
+            assert_eq!(ids.len(), all("id").count(), "{:?}", all("id").collect::<Vec<_>>());
+            let anchors: Vec<&str> = all("href").filter_map(|a| a.strip_prefix('#')).collect();
+            assert!(!anchors.is_empty());
+            assert!(anchors.iter().all(|anchor| ids.contains(anchor)), "{anchors:?}");
+        }
+        let page = html(&record);
+        for (name, _) in pictures(&record) {
+            let id = name.strip_suffix(".svg").unwrap();
+            assert_eq!(page.matches(&format!(" id=\"{id}\"")).count(), 1, "{id}");
+        }
+    }
+
     /// The label of tables and pictures that show no prediction, measurement or temperature.
     fn own_label(name: &str) -> Option<&'static str> {
         name.starts_with("compiled_code").then_some("compiled code")
