@@ -654,8 +654,11 @@ pub(crate) fn parse_versioned<T: serde::de::DeserializeOwned>(
     record.map_err(invalid)
 }
 
-/// The text of a record file of at most [`MAX_RECORD`] bytes.
-pub(crate) fn read_text(path: &Path) -> Result<String, Error> {
+/// The text of a record, or of another file of people or tools, of at most [`MAX_RECORD`] bytes.
+///
+/// # Errors
+/// If the file cannot be read, is longer, or is no UTF-8.
+pub fn read_text(path: &Path) -> Result<String, Error> {
     let mut text = String::new();
     // The length of the file is not asked: a device or pipe has none.
     std::fs::File::open(path)
@@ -663,7 +666,7 @@ pub(crate) fn read_text(path: &Path) -> Result<String, Error> {
         .map_err(|e| Error::io(path, e))?;
     if text.len() as u64 > MAX_RECORD {
         return Err(Error::invalid(format!(
-            "{}: a record has at most {MAX_RECORD} bytes",
+            "{}: longer than {MAX_RECORD} bytes, the most that is read of such a file",
             path.display()
         )));
     }

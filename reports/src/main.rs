@@ -8,6 +8,7 @@ use anyhow::Context as _;
 use clap::{Parser, Subcommand};
 use enerinfer_artifacts::compiled_code::CompiledCode;
 use enerinfer_artifacts::exhibit::Evaluation;
+use enerinfer_artifacts::record::read_text;
 use enerinfer_artifacts::{console, write_atomic};
 use enerinfer_reports::{Entry, Policy, Record, plain};
 
@@ -293,8 +294,8 @@ fn read(path: &Path) -> Result<Record, Failure> {
 }
 
 fn read_policy(path: &Path) -> Result<Policy, Failure> {
-    let parse = || Policy::parse(&std::fs::read_to_string(path)?).map_err(anyhow::Error::from);
-    parse().with_context(|| path.display().to_string()).map_err(Failure::BadInput)
+    let text = read_text(path).map_err(|e| Failure::BadInput(e.into()))?;
+    Policy::parse(&text).with_context(|| path.display().to_string()).map_err(Failure::BadInput)
 }
 
 fn write(path: &Path, text: &str) -> Result<(), Failure> {

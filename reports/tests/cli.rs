@@ -376,6 +376,28 @@ fn values_that_cannot_be_are_refused() {
     }
 }
 
+/// A policy without end is refused like a record without end.
+#[cfg(target_os = "linux")]
+#[test]
+fn endless_policies_are_refused() {
+    let (folder, record) = file("report.json", RECORD);
+    let out = folder.path().join("out").to_str().unwrap().to_owned();
+    let zero = "/dev/zero";
+    for args in [
+        &["gate", &record, "--policy", zero][..],
+        &["render", &record, "--out", &out, "--policy", zero],
+    ] {
+        let output = report(args);
+        assert_eq!(output.status.code(), Some(2), "{args:?}: {}", stderr(&output));
+        assert!(
+            stderr(&output).contains("/dev/zero: longer than"),
+            "{args:?}: {}",
+            stderr(&output)
+        );
+    }
+    assert!(!Path::new(&out).exists());
+}
+
 /// An answer that does not arrive is a failure; a reader that has gone is none, and no panic.
 #[cfg(target_os = "linux")]
 #[test]
