@@ -1,5 +1,7 @@
 //! Checks a record against a policy and a baseline.
 
+use std::collections::BTreeSet;
+
 use enerinfer_artifacts::record::Record;
 
 use crate::bootstrap::{self, FEWEST_MODELS};
@@ -12,7 +14,7 @@ use crate::{Error, Policy};
 /// One limit, checked.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Check {
-    /// Metric, slice and kind of limit.
+    /// Metric, slice and kind of limit; unique among the checks of a policy.
     pub name: String,
     /// Whether the limit is broken.
     pub breached: bool,
@@ -60,7 +62,21 @@ pub fn check(
     if checks.is_empty() {
         return Err(Error::Policy(format!("no gate applies to platform {:?}", plain(platform))));
     }
+    number_repeated_names(&mut checks);
     Ok(checks)
+}
+
+/// Dashboards know a check by its name, so gates that limit the same are told apart by a number.
+fn number_repeated_names(checks: &mut [Check]) {
+    let mut taken = BTreeSet::new();
+    for check in checks {
+        let numbered = (2..).map(|n| format!("{} ({n})", check.name));
+        let mut names = std::iter::once(check.name.clone()).chain(numbered);
+        if let Some(name) = names.find(|name| !taken.contains(name)) {
+            taken.insert(name.clone());
+            check.name = name;
+        }
+    }
 }
 
 fn name(gate: &Gate, kind: &str) -> String {
@@ -71,7 +87,12 @@ fn name(gate: &Gate, kind: &str) -> String {
 }
 
 fn absolute(gate: &Gate, record: &Record) -> Check {
-    let name = name(gate, "limit");
+    let kind = match (gate.min, gate.max) {
+        (Some(_), None) => "min",
+        (None, Some(_)) => "max",
+        _ => "min and max",
+    };
+    let name = name(gate, kind);
     let range = match (gate.min, gate.max) {
         (Some(lo), Some(hi)) => format!("{} to {}", given(lo), given(hi)),
         (Some(lo), None) => format!("at least {}", given(lo)),
@@ -102,7 +123,11 @@ fn relative(
     record: &Record,
     baseline: &Record,
 ) -> Check {
-    let name = name(gate, "loss");
+    let kind = match limit {
+        MaxLoss::Absolute(_) => "max_loss",
+        MaxLoss::Percent(_) => "max_loss_percent",
+    };
+    let name = name(gate, kind);
     let (metric, slice) = (gate.metric, gate.slice.as_ref());
     let values = (metric.value(baseline, slice), metric.value(record, slice));
     let (Some(before), Some(after)) = values else {
@@ -329,7 +354,7 @@ mod tests {
                       [[gate]]\nmetric = \"throughput_mape_percent\"\nslice = \"high\"\nmax_loss = 0.0";
         let lines = breaches(policy, &after, Some(&before));
         assert_eq!(lines.len(), 1, "{lines:?}");
-        assert!(lines[0].starts_with("throughput_mape_percent [low] loss:"), "{lines:?}");
+        assert!(lines[0].starts_with("throughput_mape_percent [low] max_loss:"), "{lines:?}");
     }
 
     #[test]
@@ -349,6 +374,32 @@ mod tests {
         let mut other = record.clone();
         other.platform.power_domain = "rails".to_owned();
         assert!(check(&Policy::parse(LOSS).unwrap(), &record, Some(&other)).is_err());
+    }
+
+    #[test]
+    fn names_of_checks_differ() {
+        let record = record(SIZES, 1);
+        let mut policy = "[[slice]]\nname = \"low\"\nmem_mhz = [0, 300]\n\
+                          [[slice]]\nname = \"low] max (2)\"\nmem_mhz = [0, 300]\n"
+            .to_owned();
+        let limits = ["min = 0", "max = 9", "max = 8", "max = 9", "min = 0\nmax = 9"];
+        let losses = ["max_loss = 1", "max_loss_percent = 1"];
+        for slice in ["", "slice = \"low\"\n", "slice = \"low] max (2)\"\n"] {
+            for limit in limits.iter().chain(&losses) {
+                policy +=
+                    &format!("[[gate]]\nmetric = \"throughput_mape_percent\"\n{slice}{limit}\n");
+            }
+        }
+        let checks = check(&Policy::parse(&policy).unwrap(), &record, Some(&record)).unwrap();
+        let names: BTreeSet<&str> = checks.iter().map(|c| c.name.as_str()).collect();
+        assert_eq!((names.len(), checks.len()), (21, 21), "{names:?}");
+        for name in ["min", "max", "max (2)", "max (3)", "min and max", "max_loss_percent"] {
+            assert!(names.contains(&*format!("throughput_mape_percent {name}")), "{names:?}");
+        }
+        let junit = crate::junit::render(&record, &checks);
+        let tree = roxmltree::Document::parse(&junit).unwrap();
+        let cases = tree.descendants().filter(|n| n.has_tag_name("testcase"));
+        assert_eq!(cases.filter_map(|n| n.attribute("name")).collect::<BTreeSet<_>>(), names);
     }
 
     #[test]

@@ -202,8 +202,8 @@ fn gate_prints_one_line_per_breach_and_ends_with_3() {
     let text = stdout(&output);
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(lines.len(), 3, "{text}");
-    assert!(lines[0].starts_with("BREACH throughput_mape_percent limit: 2."), "{text}");
-    assert!(lines[1].starts_with("BREACH accel_power.heldout_mape_percent limit: "), "{text}");
+    assert!(lines[0].starts_with("BREACH throughput_mape_percent max: 2."), "{text}");
+    assert!(lines[1].starts_with("BREACH accel_power.heldout_mape_percent max: "), "{text}");
     assert_eq!(lines[2], "3 checks, 2 breached");
     assert_eq!(fs::read_to_string(&junit).unwrap().matches("<failure").count(), 2);
 
