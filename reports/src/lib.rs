@@ -356,6 +356,29 @@ mod tests {
         }
     }
 
+    /// The noiseless mean is largest at another QoE than the mean; all name the same one.
+    #[test]
+    fn every_summary_gives_regret_at_the_same_qoe() {
+        let mut record = small();
+        for (i, regret) in (1..).zip(&mut record.regret) {
+            let i = f64::from(i);
+            (regret.mean_percent, regret.mean_percent_noiseless) = (Some(9.0 - i), Some(i / 4.0));
+        }
+        assert!(summary_table(&record).contains(
+            "mean 8.00 %, worst 2.44 %, mean noiseless 0.25 % (at QoE 2.0 tok/s, the worst)"
+        ));
+        let note = "mean at QoE 2.0 tok/s, the worst; 0.25 % there without noise";
+        for text in [html(&record), markdown(&record)] {
+            assert!(text.contains("8.00 %") && text.contains(note), "{text}");
+        }
+        for regret in &mut record.regret {
+            regret.mean_percent_noiseless = None;
+        }
+        for text in [html(&record), markdown(&record), summary_table(&record)] {
+            assert!(!text.contains("without noise") && !text.contains("mean noiseless"));
+        }
+    }
+
     #[test]
     fn the_whole_jobs_page_is_below_2_mb() {
         let page = html(&fixture::record(FULL, 7));

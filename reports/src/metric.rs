@@ -30,7 +30,8 @@ pub(crate) enum Metric {
     P10Tau,
     /// Mean regret at the QoE where it is largest, %.
     MeanRegret,
-    /// The same against the noiseless best; simulated data only.
+    /// Mean regret against the noiseless best at the QoE where that is largest, which need not be
+    /// the QoE of [`Metric::MeanRegret`], %; simulated data only.
     MeanRegretNoiseless,
     /// Worst regret at any QoE, %.
     WorstRegret,

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use enerinfer_artifacts::record::Record;
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
-use crate::sections::is_simulated;
+use crate::sections::{is_simulated, regret};
 use crate::text::{ABSENT, bytes, number, plain};
 
 /// No line is wider, in terminal columns.
@@ -71,12 +71,7 @@ pub(crate) fn render(record: &Record) -> String {
         number(r.median_tau_b, 3),
         noiseless.unwrap_or_default()
     );
-    let worst = record
-        .regret
-        .iter()
-        .filter_map(|r| Some((r, r.mean_percent.filter(|m| m.is_finite())?)))
-        .max_by(|(_, a), (_, b)| a.total_cmp(b));
-    if let Some((regret, mean)) = worst {
+    if let Some((regret, mean)) = regret::at_worst_qoe(record) {
         let noiseless = regret.mean_percent_noiseless;
         let noiseless = noiseless.map(|m| format!(", mean noiseless {} %", number(Some(m), 2)));
         let _ = writeln!(

@@ -4,7 +4,7 @@ use enerinfer_artifacts::compiled_code::Architecture;
 use enerinfer_artifacts::record::Record;
 
 use crate::document::{Cell, Part, Section, Table, Tile, heads};
-use crate::metric::Metric;
+use crate::sections::regret;
 use crate::text;
 
 /// The figures at the top of the page.
@@ -15,6 +15,7 @@ pub(super) fn tiles(record: &Record) -> Vec<Tile> {
     };
     let heldout = format!("MAPE, {} held-out models", record.data.test_models);
     let combined = &record.combined;
+    let regret = regret::at_worst_qoe(record);
     let code = record.details.compiled_code.as_ref();
     let compiled = code.and_then(|c| c.on(Architecture::Thumbv7em)?.predictors_bytes());
     let (flash, how) = match compiled {
@@ -44,13 +45,19 @@ pub(super) fn tiles(record: &Record) -> Vec<Tile> {
         },
         Tile {
             name: "Regret",
-            value: percent(Metric::MeanRegret.value(record, None)),
-            note: match Metric::MeanRegretNoiseless.value(record, None) {
-                Some(noiseless) => format!(
-                    "efficiency lost, mean at the worst QoE; {} % without noise",
-                    text::number(Some(noiseless), 2)
+            value: percent(regret.map(|(_, mean)| mean)),
+            note: match regret {
+                Some((at, _)) => format!(
+                    "efficiency lost, mean at QoE {} tok/s, the worst{}",
+                    text::number(Some(at.qoe_tok_per_s), 1),
+                    match at.mean_percent_noiseless {
+                        Some(mean) => {
+                            format!("; {} % there without noise", text::number(Some(mean), 2))
+                        }
+                        None => String::new(),
+                    }
                 ),
-                None => "efficiency lost, mean at the worst QoE".to_owned(),
+                None => "efficiency lost".to_owned(),
             },
         },
         Tile {

@@ -15,7 +15,7 @@ mod fronts;
 mod importances;
 mod provenance;
 mod ranking;
-mod regret;
+pub(crate) mod regret;
 mod scatter;
 pub(crate) mod search;
 mod size;

@@ -10,6 +10,15 @@ use crate::text::number;
 /// Class, line class, mark, name and value of a series.
 type Series = (&'static str, &'static str, Mark, &'static str, fn(&Regret) -> Option<f64>);
 
+/// The QoE at which the mean regret is largest, and that mean, %: what summaries name.
+pub(crate) fn at_worst_qoe(record: &Record) -> Option<(&Regret, f64)> {
+    record
+        .regret
+        .iter()
+        .filter_map(|r| Some((r, r.mean_percent.filter(|m| m.is_finite())?)))
+        .max_by(|(_, a), (_, b)| a.total_cmp(b))
+}
+
 /// Mean and worst regret over the throughput asked for.
 pub(super) fn section(record: &Record) -> Option<Section> {
     let regret = &record.regret;
