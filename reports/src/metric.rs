@@ -137,6 +137,16 @@ impl Metric {
         }
     }
 
+    /// Whether records can know it for the rows of a slice: errors of rows for all, tau-b of whole
+    /// models for a slice of models, anything else only for the whole record.
+    pub(crate) fn has(self, slice: &Slice) -> bool {
+        match self {
+            Metric::ThroughputMape | Metric::PowerMape | Metric::EfficiencyMape => true,
+            Metric::MeanTau | Metric::MedianTau | Metric::P10Tau => !slice.selects_points(),
+            _ => false,
+        }
+    }
+
     /// The value in `record`; `None` if it has none or the metric has no slices.
     pub(crate) fn value(self, record: &Record, slice: Option<&Slice>) -> Option<f64> {
         if slice.is_some() {
@@ -186,14 +196,14 @@ impl Metric {
         record: &Record,
         slice: Option<&Slice>,
     ) -> Option<(Statistic, BTreeMap<String, f64>)> {
+        if slice.is_some_and(|slice| !self.has(slice)) {
+            return None;
+        }
         let errors = |pair: fn(&ScatterPoint) -> Option<Pair>| {
             let models = mape_by_model(record, slice, pair);
             (!models.is_empty()).then_some((Statistic::Mean, models))
         };
         let taus = |statistic| {
-            if slice.is_some_and(Slice::selects_points) {
-                return None;
-            }
             let models: BTreeMap<String, f64> = record
                 .ranking
                 .per_model

@@ -123,8 +123,9 @@ impl Default for Policy {
 }
 
 impl Policy {
-    /// Parses `gates.toml`. Unknown keys, metrics and slices are refused, as is a gate without a
-    /// limit: a typing error must not switch a gate off.
+    /// Parses `gates.toml`. Unknown keys, metrics and slices are refused, as are a gate without a
+    /// limit, a slice of everything or nothing, two of one name, and a slice of a metric that is
+    /// not known for its rows: a typing error must not switch a gate off.
     pub fn parse(text: &str) -> Result<Policy, Error> {
         let file: PolicyFile =
             toml::from_str(text).map_err(|e| Error::Policy(e.to_string().trim().to_owned()))?;
@@ -142,6 +143,18 @@ impl Policy {
         }
         if file.gate.is_empty() {
             return Err(Error::Policy("it has no [[gate]]".to_owned()));
+        }
+        for (i, slice) in file.slice.iter().enumerate() {
+            let refused = |why: String| {
+                Error::Policy(format!("[[slice]] number {}, {:?}: {why}", i + 1, slice.name))
+            };
+            slice.check().map_err(refused)?;
+            if let Some(first) = file.slice[..i].iter().position(|s| s.name == slice.name) {
+                return Err(refused(format!(
+                    "number {} has the same name; give every slice one of its own",
+                    first + 1
+                )));
+            }
         }
         let gates = file
             .gate
@@ -190,6 +203,19 @@ impl GateEntry {
         let slice = match self.slice {
             None => None,
             Some(wanted) => match slices.iter().find(|s| s.name == wanted) {
+                Some(slice) if !metric.has(slice) => {
+                    let able = Metric::all().into_iter().filter(|m| m.has(slice));
+                    let able: Vec<String> = able.map(|m| m.to_string()).collect();
+                    let clocks = match slice.selects_points() {
+                        true => ", which selects by clocks",
+                        false => "",
+                    };
+                    return Err(Error::Policy(format!(
+                        "{name} is not known for slice {wanted:?}{clocks}; drop the slice, or \
+                         gate one of {}",
+                        able.join(", ")
+                    )));
+                }
                 Some(slice) => Some(slice.clone()),
                 None => {
                     return Err(Error::Policy(format!(
@@ -237,6 +263,71 @@ mod tests {
         ] {
             let error = Policy::parse(text).unwrap_err().to_string();
             assert!(error.contains(expected), "{error}");
+        }
+    }
+
+    /// A gate on throughput, and slices.
+    fn with_slices(slices: &[&str]) -> Result<Policy, Error> {
+        let gate = "[[gate]]\nmetric = \"throughput_mape_percent\"\nmax = 1\n".to_owned();
+        let slices = slices.iter().map(|slice| format!("[[slice]]\n{slice}\n"));
+        Policy::parse(&slices.fold(gate, |text, slice| text + &slice))
+    }
+
+    #[test]
+    fn slices_that_select_nothing_or_everything_are_refused() {
+        let good = "name = \"good\"\nmem_mhz = [0, inf]";
+        assert!(with_slices(&[good, "name = \"b\"\nmodel_prefix = \"q\""]).is_ok());
+        assert!(with_slices(&[good, "name = \"b\"\naccel_mhz = [306, 306]"]).is_ok());
+        let mut bad = vec![("".to_owned(), "no condition"), ("model_prefix = \"\"".into(), "\"\"")];
+        // An empty prefix is no condition beside another one either.
+        bad.push(("mem_mhz = [0, 1]\nmodel_prefix = \"\"".into(), "model_prefix is \"\""));
+        for range in ["mem_mhz", "accel_mhz", "total_params_m"] {
+            bad.push((format!("{range} = [nan, 700]"), "give two numbers"));
+            bad.push((format!("{range} = [0, nan]"), "give two numbers"));
+            bad.push((format!("{range} = [700, 0]"), "lower end first"));
+        }
+        for (condition, says) in bad {
+            let slice = format!("name = \"low\"\n{condition}");
+            let error = with_slices(&[good, &slice]).unwrap_err().to_string();
+            assert!(error.contains("[[slice]] number 2, \"low\": "), "{error}");
+            assert!(error.contains(says), "{error}");
+        }
+        let error = with_slices(&[good, "name = \"b\"\nmem_mhz = [0, 1]", good]);
+        let error = error.unwrap_err().to_string();
+        assert!(error.contains("[[slice]] number 3, \"good\": number 1 has the same"), "{error}");
+    }
+
+    /// Known when the policy is read, so not left to be "missing" in every record.
+    #[test]
+    fn a_slice_that_no_record_knows_a_metric_for_is_refused() {
+        let record = crate::fixture::record(crate::fixture::SMALL, 1);
+        for (condition, able) in [
+            ("mem_mhz = [0, 4000]", 3),
+            ("accel_mhz = [0, 4000]\nmodel_prefix = \"syn\"", 3),
+            ("model_prefix = \"syn\"", 6),
+            ("total_params_m = [0, inf]", 6),
+        ] {
+            let mut accepted = 0;
+            for metric in Metric::all() {
+                let policy = Policy::parse(&format!(
+                    "[[slice]]\nname = \"s\"\n{condition}\n\
+                     [[gate]]\nmetric = \"{metric}\"\nslice = \"s\"\nmin = -1"
+                ));
+                match policy {
+                    Ok(policy) => {
+                        accepted += 1;
+                        let checks = crate::check(&policy, &record, None).unwrap();
+                        assert!(!checks[0].detail.contains("missing"), "{metric} {condition}");
+                    }
+                    Err(error) => {
+                        let error = error.to_string();
+                        let says = format!("{metric} is not known for slice \"s\"");
+                        assert!(error.contains(&says), "{error}");
+                        assert!(error.contains("throughput_mape_percent"), "{error}");
+                    }
+                }
+            }
+            assert_eq!(accepted, able, "{condition}");
         }
     }
 }

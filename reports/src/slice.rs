@@ -20,6 +20,37 @@ pub(crate) struct Slice {
 }
 
 impl Slice {
+    /// Refuses what selects everything or nothing whatever the record: a mistake, not a wish.
+    pub(crate) fn check(&self) -> Result<(), String> {
+        let ranges = [
+            ("mem_mhz", self.mem_mhz),
+            ("accel_mhz", self.accel_mhz),
+            ("total_params_m", self.total_params_m),
+        ];
+        for (name, range) in ranges {
+            let Some([lo, hi]) = range else { continue };
+            if lo.is_nan() || hi.is_nan() {
+                return Err(format!("{name} is [{lo}, {hi}]; give two numbers"));
+            }
+            if lo > hi {
+                return Err(format!(
+                    "{name} is [{lo}, {hi}], which is empty; give the lower end first"
+                ));
+            }
+        }
+        if self.model_prefix.as_ref().is_some_and(String::is_empty) {
+            return Err("model_prefix is \"\", with which every name begins; give what the names \
+                        of the wanted models begin with, or leave it out"
+                .to_owned());
+        }
+        if ranges.iter().all(|(_, range)| range.is_none()) && self.model_prefix.is_none() {
+            return Err("it has no condition, so it is everything; give mem_mhz, accel_mhz, \
+                        total_params_m or model_prefix"
+                .to_owned());
+        }
+        Ok(())
+    }
+
     /// Whether the slice leaves out operating points, so that tau-b over all of them says
     /// nothing about it.
     pub(crate) fn selects_points(&self) -> bool {
