@@ -67,6 +67,30 @@ fn the_arrows_are_those_of_the_architecture() {
     assert!(!ours("enerinfer-reports").contains("enerinfer-trainer"), "reports read records only");
 }
 
+/// The table of crates in CONTRIBUTING.md.
+#[test]
+fn contributors_are_told_what_depends_on_what() {
+    let folder = |package: &str| match package.trim_start_matches("enerinfer-") {
+        "runtime-core" => "codegen/runtime".to_owned(),
+        name => name.to_owned(),
+    };
+    let text = std::fs::read_to_string(root().join("CONTRIBUTING.md")).unwrap();
+    let rows = text.lines().filter_map(|line| line.strip_prefix("| `")?.strip_suffix(" |"));
+    let told: BTreeMap<String, BTreeSet<String>> = rows
+        .map(|row| {
+            let (name, rest) = row.split_once("/` |").unwrap();
+            let (_, on) = rest.rsplit_once("| ").unwrap();
+            let on = on.split(", ").filter(|on| !on.starts_with("nothing"));
+            (name.to_owned(), on.map(str::to_owned).collect())
+        })
+        .collect();
+    let true_ones = dependencies().into_iter().map(|(package, on)| {
+        let ours = on.iter().filter(|on| on.starts_with("enerinfer-"));
+        (folder(&package), ours.map(|on| folder(on)).collect())
+    });
+    assert_eq!(told, true_ones.collect());
+}
+
 #[test]
 fn train_builds_without_polars() {
     let all = dependencies();
