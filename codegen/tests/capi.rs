@@ -99,6 +99,19 @@ int main(void) {
 }
 
 #[test]
+fn names_of_every_length_are_formatted() {
+    let folder = tempfile::tempdir().unwrap();
+    let bundle = common::tiny_bundle();
+    // Cargo asks for it, though it is not formatted along.
+    generate_to(&bundle, &Options::default(), &folder.path().join("runtime")).unwrap();
+    for name in ["a", "orin", "twelve_chars", "a_name_of_24_characters_"] {
+        let capi = folder.path().join(name);
+        generate_capi_to(&bundle, Path::new("../runtime"), &name.parse().unwrap(), &capi).unwrap();
+        common::cargo_fmt_is_silent(&capi);
+    }
+}
+
+#[test]
 fn names_that_c_does_not_have_are_refused() {
     for name in ["", "a-b", "7 b", "Board", "a.b", "é", "a_name_of_twenty_five_chars"] {
         let refusal = name.parse::<CapiName>().unwrap_err().to_string();

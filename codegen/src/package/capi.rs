@@ -43,7 +43,7 @@ pub fn generate_capi_to(
 ) -> Result<(), CodegenError> {
     bundle.validate()?;
     let infix = if name.0.is_empty() { String::new() } else { format!("_{}", name.0) };
-    // In C all names; in Rust those of C, but not the crate's.
+    // In C all names; in Rust those that C sees.
     let in_c = |text: &str| {
         text.replace("enerinfer_", &format!("enerinfer{infix}_"))
             .replace("ENERINFER_", &format!("ENERINFER{}_", infix.to_uppercase()))
@@ -51,7 +51,8 @@ pub fn generate_capi_to(
             .replace("libenerinfer.a", &format!("libenerinfer{infix}.a"))
     };
     let in_rust = |text: &str| {
-        text.replace("fn enerinfer_", &format!("fn enerinfer{infix}_"))
+        // As exported: names in Rust stay, so that rustfmt breaks lines alike for every name.
+        text.replace("\"enerinfer_", &format!("\"enerinfer{infix}_"))
             .replace("`enerinfer_", &format!("`enerinfer{infix}_"))
             .replace("/enerinfer.h", &format!("/enerinfer{infix}.h"))
     };
