@@ -64,7 +64,8 @@ pub fn generate_capi_to(
         .replace("@RUNTIME@", &runtime)
         .replace("@LIBRARY@", &format!("enerinfer{infix}"));
     sink.text("Cargo.toml", &manifest)?;
-    sink.text("src/lib.rs", &in_rust(include_str!("capi/lib.rs")))?;
+    let source = in_rust(include_str!("capi/lib.rs")).replace("@POINTS@", &points);
+    sink.text("src/lib.rs", &source)?;
     let header = in_c(include_str!("capi/enerinfer.h")).replace("@POINTS@", &points);
     sink.text(&format!("include/enerinfer{infix}.h"), &header)?;
     sink.text("examples/token_callback.c", &in_c(include_str!("capi/token_callback.c")))?;

@@ -21,6 +21,13 @@ const NULL: i32 = -1;
 /// The operating point stays.
 const KEEP: i32 = -2;
 
+/// The header's number of operating points, by which C programs size what they hand over.
+const HEADER_POINTS: usize = @POINTS@;
+const _: () = assert!(
+    POINTS == HEADER_POINTS,
+    "enerinfer-runtime is of other clocks than the header: generate this crate anew, with --capi"
+);
+
 /// `enerinfer_shape` of the header.
 #[repr(C)]
 pub struct CShape {
