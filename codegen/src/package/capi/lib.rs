@@ -74,7 +74,9 @@ impl CShape {
             shape = shape.with_head_dim(self.head_dim);
         }
         if self.experts != 0 {
-            shape = shape.with_experts(self.experts, self.active_experts);
+            // Not given: all, so that a model is never thought faster for what nobody said of it.
+            let active = if self.active_experts != 0 { self.active_experts } else { self.experts };
+            shape = shape.with_experts(self.experts, active);
         }
         if self.plain_ffn != 0 {
             shape = shape.plain_ffn();
