@@ -143,6 +143,12 @@ fn valid_ranges_are_those_that_the_device_checks() {
     assert_eq!(ranges.matches("\n| `").count(), checked, "{ranges}");
     assert!(ranges.contains("\n| `layers` | 4 | 64 |\n"), "{ranges}");
 
+    // What a shape outside is divided by is said, where it is.
+    assert!(ranges.contains("divided by the shape's own `read_params_k`"), "{ranges}");
+    let mut unscaled = bundle.clone();
+    unscaled.predictors[0].normaliser = None;
+    assert!(!section(&readme(&unscaled), "Valid ranges").contains("divided by"));
+
     // Imported without a range: nothing is known, and nothing is made up.
     for predictor in &mut bundle.predictors {
         for domain in &mut predictor.domain {

@@ -147,8 +147,17 @@ fn valid_ranges(out: &mut dyn Write, lowered: &Lowered) -> io::Result<()> {
     writeln!(out, "## Valid ranges\n")?;
     writeln!(
         out,
-        "A shape outside is answered with the nearest edge, and flagged: `Prediction::coverage` is \
-         then `Coverage::Extrapolated {{ feature }}`, which names the first feature outside.\n"
+        "A shape outside is answered all the same, and flagged: `Prediction::coverage` is then \
+         `Coverage::Extrapolated {{ feature }}`, which names the first feature outside. There \
+         forests repeat the values of their edge.{}\n",
+        match lowered.predictor(Target::Peak).and_then(|peak| peak.normaliser) {
+            Some(n) => format!(
+                " Peak throughput is such a value divided by the shape's own `{0}`, so it goes on \
+                 falling as `{0}` grows, by rule and not by data.",
+                n.feature.name()
+            ),
+            None => String::new(),
+        }
     )?;
     writeln!(out, "| feature | from | to |\n|---|---|---|")?;
     for (feature, Domain { min, max }) in ranges(lowered) {

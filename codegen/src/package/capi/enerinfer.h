@@ -17,7 +17,8 @@ extern "C" {
 /* Number of operating points: memory levels times accelerator levels. */
 #define ENERINFER_POINTS @POINTS@
 
-/* The shape lies outside the training data; the answer is that of the nearest edge. */
+/* The shape lies outside the training data, where the answer is a guess: forests repeat the values
+ * of their edge, which are still divided by the weights read per token if they were trained so. */
 #define ENERINFER_EXTRAPOLATED 1
 /* An argument was a null pointer. */
 #define ENERINFER_NULL (-1)
