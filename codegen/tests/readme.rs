@@ -102,6 +102,27 @@ fn regenerating_starts_where_train_was_run() {
 }
 
 #[test]
+fn names_mean_nothing_to_the_shell() {
+    let mut bundle = common::tiny_bundle();
+    for name in ["my board", "a'b", "$(rm -rf x)", "a;b", "```\n# b", "-é\"`\\"] {
+        bundle.platform.name = name.to_owned();
+        let text = readme(&bundle);
+        let section = section(&text, "Regenerate");
+        let block = section.trim_start().trim_end();
+        let fence: String = block.chars().take_while(|&c| c == '`').collect();
+        let (_, rest) = block.split_once("sh\n").unwrap();
+        let (commands, _) = rest
+            .split_once(&format!("\n{fence}\n"))
+            .unwrap_or_else(|| (rest.strip_suffix(&format!("\n{fence}")).unwrap(), ""));
+        let compile = commands.strip_prefix(&bundle.provenance.command).unwrap();
+        let words = shlex::split(compile).unwrap();
+        let [from, to] =
+            ["bundle.enerinfer", "enerinfer-runtime"].map(|f| format!("out/{name}/{f}"));
+        assert_eq!(words, ["compile-forest", &from, "--out", &to], "{section}");
+    }
+}
+
+#[test]
 fn what_it_was_optimised_for_is_in_cost_profile_and_command() {
     let bundle = common::tiny_bundle();
     for (optimise, level, option) in
