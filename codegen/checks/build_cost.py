@@ -21,7 +21,9 @@ def compile_forest(crate, arguments):
     done = subprocess.run(
         ["cargo", "run", "--quiet", "--release", "--manifest-path", CODEGEN / "Cargo.toml", "--bin",
          "compile-forest", "--", *arguments, "--out", crate, "--explain"],
-        check=True, stdout=subprocess.PIPE, text=True)
+        stdout=subprocess.PIPE, text=True)
+    if done.returncode != 0:
+        sys.exit(done.returncode)
     given = {}
     for predictor, nodes in re.findall(r"^(\w+) +merge equal leaves +(\d+)", done.stdout, re.MULTILINE):
         given.setdefault(predictor, int(nodes))

@@ -36,11 +36,10 @@ def _check_rows(rows, features):
 def export(forest, features, path, rows=None):
     # By name, so that scikit-learn is not imported. Other ensembles of trees do not predict the mean:
     # AdaBoost takes a weighted median, isolation forests the depth, bagging gives each tree some of
-    # the columns.
-    names = [base.__name__ for base in type(forest).__mro__]
-    kind = next((name for name in names if name in FORESTS), None)
-    if kind is None:
-        raise ValueError(f"a {' or '.join(FORESTS)} is needed, not {names[0]}")
+    # the columns, and a class of one's own whatever it likes.
+    kind = type(forest).__name__
+    if kind not in FORESTS:
+        raise ValueError(f"a {' or '.join(FORESTS)} is needed, not {kind}")
     if not hasattr(forest, "estimators_"):
         raise ValueError(f"this {kind} was not fitted")
     if getattr(forest, "n_outputs_", 1) != 1:

@@ -183,6 +183,46 @@ fn features_split_only_outside_their_range_are_refused() {
 }
 
 /// A model of one split on the first feature.
+#[test]
+fn values_of_which_the_device_holds_nothing_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let import = |target: &str, leaves: [f64; 2]| {
+        let value = json!([leaves[0], leaves[0], leaves[1]]);
+        let tree = tree(&[0, -2, -2], json!([1.5, -2.0, -2.0]), &[1, -1, -1], &[2, -1, -1], value);
+        fs::write(folder.path().join("ok.json"), dump(&["layers"], &[stump(json!(1.5))])).unwrap();
+        fs::write(folder.path().join("f.json"), dump(&["layers"], &[tree])).unwrap();
+        let predictors: Vec<String> = ["peak", "scale", "power"]
+            .map(|name| {
+                let file = if name == target { "f.json" } else { "ok.json" };
+                format!("{{\"target\": \"{name}\", \"format\": \"sklearn\", \"file\": \"{file}\"}}")
+            })
+            .into();
+        let spec = SPEC.split("\"predictors\"").next().unwrap();
+        let spec = format!("{spec}\"predictors\": [{}]}}", predictors.join(", "));
+        fs::write(folder.path().join("spec.json"), spec).unwrap();
+        import_bundle(&folder.path().join("spec.json"))
+    };
+    for (target, leaves) in [
+        ("scale", [0.2, 1.0]),
+        ("scale", [0.0, 100.0]),
+        ("peak", [0.0, 4294.0]),
+        ("power", [-1.0, 1e-6]),
+    ] {
+        import(target, leaves).unwrap();
+    }
+    // Percent, a loss, nothing, µtok/s, mW of a server, and what rounds to nothing.
+    for (target, leaves) in [
+        ("scale", [20.0, 100.0]),
+        ("scale", [-0.5, -0.1]),
+        ("power", [0.0, 0.0]),
+        ("peak", [1e7, 2e7]),
+        ("power", [5e3, 9e3]),
+        ("peak", [1e-9, 1e-8]),
+    ] {
+        refused(import(target, leaves), &["f.json", target, "the device holds nothing"]);
+    }
+}
+
 fn lightgbm_of(features: &[&str], threshold: &str) -> String {
     lightgbm(threshold, "1 3").replace("=vocab", &format!("={}", features.join(" ")))
 }
@@ -465,7 +505,7 @@ def tree(threshold=1.5):
 def forest(*trees, kind=RandomForestRegressor, **more):
     return kind(**{"estimators_": list(trees), "n_features_in_": 1, "n_outputs_": 1, **more})
 export(forest(tree(), tree(0.1 + 0.2)), ["layers"], "good.json", rows=[[1], [2.0], [0], [2**32 - 1]])
-export(forest(tree(), kind=Derived), ["layers"], "whole.json")
+export(forest(tree()), ["layers"], "whole.json")
 export(forest(tree(0.7), kind=ExtraTreesRegressor), ["layers"], "extra.json", Frame(values=[[4]]))
 export(forest(tree(0.7)), ["layers"], "scaled.json")
 export(forest(tree(float("inf"))), ["layers"], "infinite.json")
@@ -481,6 +521,7 @@ for rows in [[[0.5]], [[-1]], [[2**32]], [[float("nan")]], [[float("inf")]],
 refused(forest(tree(), n_outputs_=2), ["layers"], "bad.json")
 refused(forest(tree()), ["layers", "hidden"], "bad.json")
 refused(RandomForestRegressor(n_features_in_=1), ["layers"], "bad.json")
+refused(forest(tree(), kind=Derived), ["layers"], "bad.json")
 # Other ensembles with lists of trees, which do not predict their mean, or not of all columns.
 for name in ["AdaBoostRegressor", "BaggingRegressor", "IsolationForest", "RandomForestClassifier",
              "RandomTreesEmbedding", "StackingRegressor", "VotingRegressor", "GradientBoostingRegressor"]:

@@ -89,6 +89,33 @@ fn crates_of_two_models_stand_in_one_program() {
     assert_eq!(said.split_whitespace().collect::<Vec<_>>(), expected);
 }
 
+/// Cargo takes path dependencies below a workspace into it.
+#[test]
+fn firmware_with_a_workspace_vendors_the_crate() {
+    let folder = tempfile::tempdir().unwrap();
+    let vendored = folder.path().join("vendor/enerinfer-runtime");
+    generate_to(&bundle(57), &Options::default(), &vendored).unwrap();
+    for (workspace, package) in
+        [("[workspace]\n", ""), ("[workspace]\nmembers = [\"app\"]\nresolver = \"2\"\n", "app")]
+    {
+        let app = folder.path().join(package);
+        fs::create_dir_all(app.join("src")).unwrap();
+        fs::write(app.join("src/lib.rs"), "pub use enerinfer_runtime::Predictor;\n").unwrap();
+        let up = if package.is_empty() { "" } else { "../" };
+        let manifest = format!(
+            "[package]\nname = \"app\"\nversion = \"0.0.0\"\nedition = \"2021\"\n[dependencies]\n\
+             enerinfer-runtime = {{ path = \"{up}vendor/enerinfer-runtime\" }}\n"
+        );
+        if package.is_empty() {
+            fs::write(folder.path().join("Cargo.toml"), manifest + workspace).unwrap();
+        } else {
+            fs::write(folder.path().join("Cargo.toml"), workspace).unwrap();
+            fs::write(app.join("Cargo.toml"), manifest).unwrap();
+        }
+        cargo(folder.path(), &["build", "--package", "app"]);
+    }
+}
+
 #[test]
 fn texts_of_the_bundle_build_lint_and_document() {
     let mut bundle = bundle(56);

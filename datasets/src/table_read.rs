@@ -418,11 +418,11 @@ fn warnings(sheet: &Sheet, table: &MeasurementTable) -> Vec<Warning> {
     }
     if !table.has_power() {
         list.push("power_w is empty: only throughput can be predicted".into());
-    } else if let Some(row) = table.rows.iter().find(|r| r.power_w > Some(1000.0)) {
-        list.push(format!(
-            "power_w reaches {} W: is the column in milliwatts?",
-            row.power_w.unwrap_or_default()
-        ));
+    } else {
+        let most_w = table.rows.iter().filter_map(|r| r.power_w).fold(0.0, f64::max);
+        if most_w > 1000.0 {
+            list.push(format!("power_w reaches {most_w} W: is the column in milliwatts?"));
+        }
     }
     let mut shapes: BTreeMap<LlmShape, &str> = BTreeMap::new();
     for model in &table.models {

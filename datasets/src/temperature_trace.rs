@@ -16,7 +16,7 @@ const LONGEST_GAP_S: f64 = 2.5;
 /// Temperatures outside are of another unit or from a failed sensor, °C.
 const PLAUSIBLE_CELSIUS: (f64, f64) = (-40.0, 150.0);
 /// Powers outside are of another unit, W.
-const PLAUSIBLE_W: (f64, f64) = (0.0, 10_000.0);
+const PLAUSIBLE_W: (f64, f64) = (0.0, 1_000.0);
 
 /// A second of a trace.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -192,7 +192,7 @@ pub struct ChooseArgs {
     /// Measurement table (CSV), or a published table by level
     #[arg(long, value_name = "FILE")]
     pub measurements: PathBuf,
-    /// Throughput that is needed, tokens/s
+    /// Throughput to exceed, tokens/s
     #[arg(long, value_name = "TOK_PER_S", allow_negative_numbers = true, value_parser = qoe)]
     pub qoe: f64,
     /// Only this model of the table

@@ -260,13 +260,22 @@ fn simulated(platform: &str, args: &TrainArgs, progress: &Progress) -> Result<In
     Ok(Input { table, noiseless: Some(noiseless), noise_percent: args.noise, device: Some(device) })
 }
 
-/// The command that gives the same outputs; paths are reduced to names, since nothing that
-/// depends on a machine may reach an output.
+/// A word as a POSIX shell reads it.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "._+-/".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+/// The command that gives the same outputs. Input files stand in it under fixed names: what a user
+/// calls them says nothing about what is in them, and may not change an output.
 fn regenerate_command(platform: &str, args: &TrainArgs) -> String {
-    let mut command = format!("train --platform {}", device::shown(platform));
-    if let Some(path) = &args.measurements {
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let _ = write!(command, " --measurements {name}");
+    let mut command = format!("train --platform {}", quoted(&device::shown(platform)));
+    if args.measurements.is_some() {
+        // As the copy in the output folder is called.
+        command.push_str(" --measurements measurements.csv");
     } else {
         if let Some(format) = &args.format {
             let _ = write!(command, " --format {format}");
@@ -288,9 +297,8 @@ fn regenerate_command(platform: &str, args: &TrainArgs) -> String {
     for Pick { target, bytes } in &args.pick {
         let _ = write!(command, " --pick {}={bytes}", target.name());
     }
-    if let Some(path) = &args.thermal {
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let _ = write!(command, " --thermal {name}");
+    if args.thermal.is_some() {
+        command.push_str(" --thermal FILE");
     }
     if args.features != FeatureSet::Paper {
         let _ = write!(command, " --features derived");

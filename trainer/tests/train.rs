@@ -208,20 +208,40 @@ fn bad_tables_end_in_one_error_with_file_row_and_column() {
     assert!(refused(|t| t.lines().next().unwrap().to_owned() + "\n").contains("table.csv"));
 }
 
-#[test]
-fn one_operating_point_trains_with_a_warning() {
-    let folder = tempfile::tempdir().unwrap();
+/// Seven models, each at one point.
+fn one_point_table() -> String {
     let small = include_str!("data/measured_small.csv");
     let (header, rows) = small.split_once('\n').unwrap();
     let row = rows.lines().next().unwrap();
-    // Seven models, each at the one point of the first row.
     let rows = (0..7).map(|i| {
         let layers = format!("tiny-a,{}", 12 + i);
         let renamed = row.replacen("tiny-a,12", &layers, 1).replacen("tiny-a", &format!("m{i}"), 1);
         renamed.replacen("32.153", &(40.0 / f64::from(12 + i)).to_string(), 1) + "\n"
     });
-    let table = format!("{header}\n{}", rows.collect::<String>());
-    std::fs::write(folder.path().join("t.csv"), table).unwrap();
+    format!("{header}\n{}", rows.collect::<String>())
+}
+
+#[test]
+fn what_input_files_are_called_does_not_matter() {
+    let folder = tempfile::tempdir().unwrap();
+    let bundle = |table: &str, out: &str| {
+        std::fs::write(folder.path().join(table), one_point_table()).unwrap();
+        let platform = ["--platform", "board9", "--measurements", table, "--out", out];
+        let run = train(folder.path(), &[&platform[..], &["--trials", "1", "--quiet"]].concat());
+        assert_eq!(run.code, 0, "{}", run.stderr);
+        std::fs::read(folder.path().join(out).join("bundle.enerinfer")).unwrap()
+    };
+    assert!(bundle("t.csv", "a") == bundle("'; touch x;`y`\n```\n$(z).csv", "b"));
+    let readme = folder.path().join("b/enerinfer-runtime/README.md");
+    let readme = std::fs::read_to_string(readme).unwrap();
+    let command = "train --platform board9 --measurements measurements.csv ";
+    assert!(readme.contains(command), "{readme}");
+}
+
+#[test]
+fn one_operating_point_trains_with_a_warning() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("t.csv"), one_point_table()).unwrap();
     let args = ["--platform", "board9", "--measurements", "t.csv", "--trials", "4", "--quiet"];
     let run = train(folder.path(), &args);
     assert_eq!(run.code, 0, "{}", run.stderr);
@@ -318,20 +338,20 @@ fn a_platform_file_is_simulated() {
         "name = \"my_phone\"",
         1,
     );
-    std::fs::write(folder.path().join("mine.toml"), &text).unwrap();
-    let args = ["--platform", "mine.toml", "--models", "10", "--trials", "1", "--quiet"];
+    std::fs::write(folder.path().join("it's mine.toml"), &text).unwrap();
+    let args = ["--platform", "it's mine.toml", "--models", "10", "--trials", "1", "--quiet"];
     let run = train(folder.path(), &args);
     assert_eq!(run.code, 0, "{}", run.stderr);
     let bundle = Bundle::read(&folder.path().join("out/my_phone/bundle.enerinfer")).unwrap();
     assert_eq!(bundle.platform.source, "simulated:my_phone");
-    assert!(bundle.provenance.command.starts_with("train --platform mine.toml "));
+    assert!(bundle.provenance.command.starts_with(r"train --platform 'it'\''s mine.toml' "));
 
     let run = train(
         folder.path(),
         &[
             "evaluate",
             "--platform",
-            "mine.toml",
+            "it's mine.toml",
             "--only",
             "devices,fig2,table2",
             "--models",

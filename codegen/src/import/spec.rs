@@ -21,7 +21,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use enerinfer_artifacts::{
-    Bundle, ClockTables, Domain, Feature, Forest, PlatformId, Predictor, Provenance, Target, digest,
+    Bundle, ClockTables, Domain, Feature, Forest, Node, PlatformId, Predictor, Provenance, Target,
+    digest,
 };
 use serde::Deserialize;
 
@@ -79,6 +80,7 @@ pub fn import_bundle(spec_path: &Path) -> Result<Bundle, ImportError> {
         };
         let forest = forest.and_then(|forest| {
             check_units(&forest, &spec.clocks, &p.domain)?;
+            check_values(&forest, p.target)?;
             Ok(forest)
         });
         let mut forest = forest.map_err(|e| ImportError::File { path, reason: Box::new(e) })?;
@@ -124,6 +126,38 @@ pub fn import_bundle(spec_path: &Path) -> Result<Bundle, ImportError> {
     };
     bundle.validate()?;
     Ok(bundle)
+}
+
+/// Refuses forests of which the device would cut off every prediction.
+fn check_values(forest: &Forest<f64>, target: Target) -> Result<(), ImportError> {
+    let mut ranges: Vec<(f64, f64)> = Vec::with_capacity(forest.nodes.len());
+    for node in &forest.nodes {
+        ranges.push(match *node {
+            Node::Leaf(value) => (value, value),
+            Node::Split { left, right, .. } => {
+                let (l, r) = (ranges[left as usize], ranges[right as usize]);
+                (l.0.min(r.0), l.1.max(r.1))
+            }
+        });
+    }
+    let (lowest, highest) = forest
+        .roots
+        .iter()
+        .map(|&root| ranges[root as usize])
+        .fold((forest.base, forest.base), |sum, tree| (sum.0 + tree.0, sum.1 + tree.1));
+    let least = 1.0 / target.units_per_one();
+    let most = f64::from(target.max_value()) * least;
+    if highest >= least && lowest <= most {
+        return Ok(());
+    }
+    Err(ImportError::Format {
+        format: "forest import",
+        reason: format!(
+            "`{}` is predicted from {lowest} to {highest}, of which the device holds nothing: {least:e} \
+             to {most}; train in tok/s or W, and `scale` as a part of the peak",
+            target.name()
+        ),
+    })
 }
 
 /// Refuses features of which every value that the device can have goes the same way at every split.

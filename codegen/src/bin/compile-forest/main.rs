@@ -21,6 +21,7 @@ use failure::Failure;
 /// Compile the predictors of a bundle into the Rust crate `enerinfer-runtime`.
 #[derive(Parser)]
 #[command(
+    name = "compile-forest",
     version,
     after_help = "\
 Examples:

@@ -15,7 +15,7 @@ fn main() {
             std::process::exit(2);
         }
     };
-    // Qwen2-1.5B unless told otherwise.
+    // Qwen2-1.5B unless told otherwise, but for its tied embeddings.
     let shape = Shape::new(next(28), next(1536), next(12), next(2), next(8960), next(151_936));
     let qoe = MicroTokPerS::from_tok_per_s(next(5));
 
