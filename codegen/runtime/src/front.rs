@@ -33,7 +33,9 @@ impl FrontEntry {
 /// `U_Π`: operating points that no other point beats in **both** throughput and efficiency
 /// (EnerInfer §4.5, eq. 4), most efficient first. Along it throughput never falls.
 ///
-/// A point without throughput stays only if no point has any. Ties: a point that is only equalled stays; order is efficiency descending, then throughput
+/// A point without throughput stays only if no point has any.
+///
+/// Ties: a point that is only equalled stays; order is efficiency descending, then throughput
 /// descending, then index ascending.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Front<const N: usize> {
