@@ -21,10 +21,9 @@ const NULL: i32 = -1;
 /// The operating point stays.
 const KEEP: i32 = -2;
 
-/// The header's number of operating points, by which C programs size what they hand over.
-const HEADER_POINTS: usize = @POINTS@;
+// The header's number of operating points, by which C programs size what they hand over.
 const _: () = assert!(
-    POINTS == HEADER_POINTS,
+    POINTS == @POINTS@,
     "enerinfer-runtime is of other clocks than the header: generate this crate anew, with --capi"
 );
 
