@@ -8,7 +8,7 @@
 //! - [`Bundle`]: the artifact file; [`record`]: the evaluation record behind every report;
 //!   [`compiled_code`]: what the predictors cost once compiled;
 //!   [`exhibit`]: the papers' figures and tables for our devices;
-//! - [`write_atomic`], [`console`]: how every program gives what it has made.
+//! - [`resolve`], [`write_atomic`], [`console`]: how every program gives what it has made.
 
 mod bundle;
 pub mod compiled_code;
@@ -22,6 +22,7 @@ mod point;
 mod predictor;
 mod printable;
 pub mod record;
+mod resolve;
 mod write;
 
 pub use bundle::{
@@ -36,6 +37,7 @@ pub use predictor::{
     Domain, IntPredictor, Normaliser, Predictor, SCALE_ONE, Target, inputs, throughput_utok_per_s,
 };
 pub use printable::is_printable;
+pub use resolve::resolve;
 pub use write::{write_atomic, write_atomic_with};
 
 /// BLAKE3 of `bytes` in hex: the digest used for inputs and outputs throughout.

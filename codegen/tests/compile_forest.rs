@@ -4,8 +4,9 @@
 
 mod common;
 
+use std::collections::BTreeMap;
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use tempfile::TempDir;
@@ -67,18 +68,15 @@ fn bad_input_is_one_clear_line_exit_code_2_and_nothing_written() {
         (&["garbage", "--out", "c"], "garbage: not a bundle"),
         (&["nothing", "--out", "c"], "nothing: not a bundle"),
         (&["cut", "--out", "c"], "cut: the header announces"),
-        (&["b", "--out", "c", "--capi", "c"], "one would replace the other"),
-        (&["b", "--out", "c", "--capi", "c/capi"], "one would replace the other"),
-        (&["b", "--out", "c/d", "--capi", "c"], "one would replace the other"),
         (&["b", "--out", "garbage"], "garbage: is a file"),
         (&["b", "--out", "garbage/c"], "garbage: is a file"),
+        (&["b", "--out", "new/../folder"], "folder: it is not empty"),
+        (&["b", "--out", "c", "--dump-ir", "new/../folder"], "folder/mine: is no dump"),
         (&["b", "--out", "folder"], "folder: it is not empty"),
         (&["b", "--out", "."], "no name of a folder"),
         (&["b", "--out", "c", "--dump-ir", "garbage"], "garbage: is, or lies below, a file"),
         (&["b", "--out", "c", "--dump-ir", "garbage/x"], "a file"),
         (&["b", "--out", "c", "--dump-ir", "folder"], "folder/mine: is no dump"),
-        (&["b", "--out", "c", "--dump-ir", "c"], "lies in the crate's folder"),
-        (&["b", "--out", "c", "--dump-ir", "c/ir"], "lies in the crate's folder"),
         (&["b", "--out", "new/c", "--max-nodes", "3"], "at most 3 nodes"),
         (&["b", "--out", "new/c", "--capi", "new/d", "--max-nodes", "3"], "at most 3 nodes"),
         (&["b", "--out", "new/c", "--dump-ir", "ir", "--max-nodes", "3"], "at most 3 nodes"),
@@ -219,13 +217,166 @@ fn help_has_an_example_of_every_use() {
     }
 }
 
+/// Path and content of every file below a folder.
+fn files(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut out = BTreeMap::new();
+    let mut open = vec![folder.to_owned()];
+    while let Some(at) = open.pop() {
+        for entry in fs::read_dir(at).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() {
+                open.push(path);
+            } else {
+                let name = path.strip_prefix(folder).unwrap().to_owned();
+                out.insert(name, fs::read(&path).unwrap());
+            }
+        }
+    }
+    out
+}
+
+/// The crate that a C API depends on.
+fn dependency(capi: &Path) -> String {
+    let manifest = fs::read_to_string(capi.join("Cargo.toml")).unwrap();
+    let path = manifest.split("path = \"").nth(1).unwrap().split('"').next().unwrap();
+    path.to_owned()
+}
+
+/// Whatever the paths, and even if the working folder is one of those that are replaced.
+#[cfg(unix)]
 #[test]
-fn the_c_api_refers_to_the_crate_beside_it() {
+fn outputs_are_the_same_wherever_the_command_is_run() {
     let folder = with_bundle();
     let at = folder.path();
-    expect(0, at, &["b", "--out", "x/rt", "--capi", "x/capi"]);
-    let manifest = fs::read_to_string(at.join("x/capi/Cargo.toml")).unwrap();
-    assert!(manifest.contains("path = \"../rt\""), "{manifest}");
+    let bundle = at.join("b").display().to_string();
+    let absolute = at.join("x/rt").display().to_string();
+    fs::create_dir_all(at.join("x")).unwrap();
+    fs::create_dir_all(at.join("far/away")).unwrap();
+    std::os::unix::fs::symlink(at.join("x"), at.join("far/away/link")).unwrap();
+    let args = ["b", "--out", "x/rt", "--capi", "x/capi", "--dump-ir", "x/ir"];
+    expect(0, at, &args);
+    assert_eq!(dependency(&at.join("x/capi")), "../rt");
+    let expected = files(&at.join("x"));
+    for (cwd, rt, capi, ir) in [
+        ("x/rt", "../rt", "../capi", "../ir"),
+        ("x/capi", "../rt", "../capi", "../ir"),
+        ("x/ir", "../rt", "../capi", "../ir"),
+        ("x/rt/src/model", "../../../rt", "../../../capi", "../../../ir"),
+        ("x/capi/include", "../../../x/rt/", "../../capi", "new/../../../ir"),
+        ("x/rt", &absolute, "../../x/capi", "../../far/away/link/ir"),
+        ("x", "rt", "./capi", "ir"),
+        ("", "x/../x/rt", "new/../x/capi", "x/rt/../ir"),
+        ("far/away/link/rt", "../rt", "../capi", "../ir"),
+        ("far", "away/link/rt", "away/link/capi", "../x/ir"),
+        ("far/away", "link/rt", "../../x/capi", "link/../x/ir"),
+        ("far/away", "../../x/rt", "link/capi", "link/ir"),
+    ] {
+        let case = [cwd, rt, capi, ir];
+        let args = [&bundle, "--out", rt, "--capi", capi, "--dump-ir", ir];
+        let text = expect(0, &at.join(cwd), &args);
+        assert!(text.contains(&format!("{rt}: 4 predictors")), "{case:?}: {text}");
+        assert!(files(&at.join("x")) == expected, "{case:?}");
+        assert_eq!(names(&at.join("x")), ["capi", "ir", "rt"], "{case:?}");
+        assert_eq!(names(at), ["b", "far", "x"], "{case:?}");
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn the_c_api_finds_the_crate_wherever_both_are() {
+    for (out, capi) in [
+        ("x/rt", "x/capi"),
+        ("rt", "x/deep/capi"),
+        ("x/deep/rt", "capi"),
+        ("new/rt", "new/rt/../capi"),
+        ("link/rt", "capi"),
+        ("rt", "link/capi"),
+        ("link/rt", "real/deep/capi"),
+        ("link/../rt", "link/capi"),
+    ] {
+        let folder = with_bundle();
+        let at = folder.path();
+        fs::create_dir_all(at.join("real/deep")).unwrap();
+        std::os::unix::fs::symlink("real/deep", at.join("link")).unwrap();
+        for _ in 0..2 {
+            expect(0, at, &["b", "--out", out, "--capi", capi]);
+            let path = dependency(&at.join(capi));
+            assert!(Path::new(&path).is_relative(), "{out} {capi}: {path}");
+            let found = at.join(capi).canonicalize().unwrap().join(&path).canonicalize();
+            assert_eq!(found.unwrap(), at.join(out).canonicalize().unwrap(), "{out} {capi}");
+        }
+    }
+}
+
+/// However two outputs are named, neither may lie in the other.
+#[cfg(unix)]
+#[test]
+fn outputs_that_meet_are_refused_before_anything_is_written() {
+    for exists in [false, true] {
+        let folder = with_bundle();
+        let at = folder.path();
+        for name in ["a", "x", "real"] {
+            fs::create_dir(at.join(name)).unwrap();
+        }
+        std::os::unix::fs::symlink("real", at.join("link")).unwrap();
+        if exists {
+            expect(0, at, &["b", "--out", "rt"]);
+            expect(0, at, &["b", "--out", "real/rt"]);
+        }
+        let absolute = at.join("rt").display().to_string();
+        let before = files(at);
+        for (one, other) in [
+            ("rt", "rt"),
+            ("rt", "./rt/"),
+            ("rt", "a/../rt"),
+            ("rt", "new/../rt"),
+            ("rt", &absolute),
+            ("rt", "rt/inner"),
+            ("rt", "x/../rt/inner"),
+            ("rt", "rt/new/../inner"),
+            ("rt", "link/../rt/inner"),
+            ("real/rt", "link/rt"),
+            ("real/rt", "link/rt/inner"),
+            ("real/rt", "link/../real/rt"),
+        ] {
+            for args in [
+                &["--out", one, "--capi", other][..],
+                &["--out", other, "--capi", one],
+                &["--out", one, "--dump-ir", other],
+                &["--out", other, "--dump-ir", one],
+                &["--out", "apart", "--capi", one, "--dump-ir", other],
+                &["--out", "apart", "--capi", other, "--dump-ir", one],
+            ] {
+                let text = expect(2, at, &[&["b"], args].concat());
+                assert!(text.contains("one would replace the other"), "{args:?}: {text}");
+                assert!(text.contains(one) && text.contains(other), "{args:?}: {text}");
+                assert!(files(at) == before, "{args:?}");
+            }
+        }
+        let mut expected = vec!["a", "b", "link", "real", "x"];
+        if exists {
+            expected.insert(4, "rt");
+        }
+        assert_eq!(names(at), expected);
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn links_that_lead_nowhere_are_refused() {
+    let folder = with_bundle();
+    let at = folder.path();
+    std::os::unix::fs::symlink("nowhere", at.join("link")).unwrap();
+    for args in [
+        &["--out", "link/rt"][..],
+        &["--out", "rt", "--capi", "link/capi"],
+        &["--out", "rt", "--dump-ir", "link"],
+        &["--out", "rt", "--dump-ir", "link/ir"],
+    ] {
+        let text = expect(2, at, &[&["b"], args].concat());
+        assert!(text.contains("leads nowhere"), "{args:?}: {text}");
+        assert_eq!(names(at), ["b", "link"], "{args:?}");
+    }
 }
 
 /// Whatever holds predictions, or is compared by them, goes by the digest.

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 use enerinfer_artifacts::console::say;
-use enerinfer_artifacts::write_atomic;
+use enerinfer_artifacts::{resolve, write_atomic};
 use enerinfer_codegen::{Optimise, Options, check_destination, generate_to, size_warning};
 use enerinfer_datasets::{MeasurementTable, Model, WeightFormat, mixture_sampler, sampler};
 use enerinfer_device::{Noise, SimulatedDevice};
@@ -81,7 +81,7 @@ pub fn run(args: &TrainArgs) -> Result<String> {
         .into());
     }
     let out = args.out.clone().unwrap_or_else(|| Path::new("out").join(platform));
-    check_output_folder(&out, args)?;
+    let place = check_output_folder(&out, args)?;
     if let Some(threads) = args.threads {
         // Fails only if a pool exists already, which then has the threads it has.
         let _ = rayon::ThreadPoolBuilder::new().num_threads(threads as usize).build_global();
@@ -97,7 +97,7 @@ pub fn run(args: &TrainArgs) -> Result<String> {
     })?;
     pipeline::check_picks(&input.table, &args.pick)?;
     let thermal = thermal_model(&input, args, &progress)?;
-    let journal = open_journal(&out, &input.table, args, &progress)?;
+    let journal = open_journal(&place, &input.table, args, &progress)?;
     let config = Config {
         table: &input.table,
         noiseless: input.noiseless.as_ref().map(|t| (t, input.noise_percent)),
@@ -114,8 +114,8 @@ pub fn run(args: &TrainArgs) -> Result<String> {
     };
     let outcome = pipeline::run(&config, &progress)?;
     let options = Options { optimise: args.optimise, ..Options::default() };
-    write_outputs(&out, &input.table, &outcome, &options)?;
-    if let Some(warning) = size_warning(&out.join(CRATE))? {
+    write_outputs(&place, &input.table, &outcome, &options)?;
+    if let Some(warning) = size_warning(&place.join(CRATE))? {
         say(format_args!("warning: {warning}"));
     }
 
@@ -327,12 +327,16 @@ const JOURNAL: &str = "search.jsonl";
 const STAGING: &str = ".partial";
 
 /// Checks before any work that the outputs can go where they are to go, and that no input is
-/// among what they replace.
-fn check_output_folder(out: &Path, args: &TrainArgs) -> Result<()> {
+/// among what they replace. Gives the resolved folder: replacing the crate in which the user stands
+/// moves what relative paths lead to.
+fn check_output_folder(out: &Path, args: &TrainArgs) -> Result<PathBuf> {
     let bad = |message: String| Err(BadInput(message).into());
     if out.symlink_metadata().is_ok() && !out.is_dir() {
         return bad(format!("--out {}: is not a folder; choose another", out.display()));
     }
+    let place = resolve(out).map_err(|e| BadInput(format!("--out {e}")))?;
+    // `new/../old` becomes a path to `old` once `new` exists.
+    let out = if place.exists() && !out.exists() { &place } else { out };
     for name in FILES {
         if out.join(name).is_dir() {
             return bad(format!(
@@ -361,7 +365,8 @@ fn check_output_folder(out: &Path, args: &TrainArgs) -> Result<()> {
             out.join(name).display()
         ));
     }
-    Ok(check_destination(&out.join(CRATE))?)
+    check_destination(&out.join(CRATE))?;
+    Ok(place)
 }
 
 /// Writes everything to a staging folder and then renames it into place: a failure while writing

@@ -624,6 +624,14 @@ fn outputs_never_replace_what_is_not_theirs() {
     assert_eq!(run.code, 2, "{}", run.stderr);
     assert!(run.stderr.contains("is not a folder"), "{}", run.stderr);
 
+    #[cfg(unix)]
+    {
+        std::os::unix::fs::symlink("nowhere", folder.path().join("link")).unwrap();
+        let run = train(folder.path(), &[&SMALL[..], &["--out", "link/out"]].concat());
+        assert_eq!(run.code, 2, "{}", run.stderr);
+        assert!(run.stderr.contains("--out link/out: a symbolic link leads nowhere"));
+    }
+
     let theirs = folder.path().join("theirs/enerinfer-runtime");
     std::fs::create_dir_all(&theirs).unwrap();
     std::fs::write(theirs.join("MANIFEST.json"), "{\"a\":1}").unwrap();
@@ -647,6 +655,46 @@ fn outputs_never_replace_what_is_not_theirs() {
     );
     assert_eq!(run.code, 2);
     assert!(run.stderr.contains("overwrite its own --measurements"), "{}", run.stderr);
+}
+
+/// Even in folders that the run replaces.
+#[cfg(unix)]
+#[test]
+fn outputs_are_the_same_wherever_the_command_is_run() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let small = ["--platform", "h_phone", "--models", "12", "--trials", "1", "--quiet"];
+    let run = train(at, &[&small[..], &["--out", "o"]].concat());
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    std::os::unix::fs::symlink("o", at.join("link")).unwrap();
+    let outputs = || {
+        let mut all = files(&at.join("o"));
+        // The journal keeps times.
+        all.remove("search.jsonl");
+        all
+    };
+    let expected = outputs();
+    for (cwd, out) in [
+        ("o/enerinfer-runtime", ".."),
+        ("o/enerinfer-runtime", "../../o"),
+        ("o/enerinfer-runtime/src/model", "../../.."),
+        ("link/enerinfer-runtime", "../../link"),
+        ("o", "."),
+        ("", "new/../link"),
+    ] {
+        let run = train(&at.join(cwd), &[&small[..], &["--out", out]].concat());
+        assert_eq!(run.code, 0, "{cwd} {out}: {}", run.stderr);
+        assert!(run.stdout.contains(&format!("Report: {out}/report.html")), "{}", run.stdout);
+        assert!(outputs() == expected, "{cwd} {out}");
+        assert_eq!(std::fs::read_dir(at).unwrap().count(), 2, "{cwd} {out}");
+    }
+
+    std::fs::write(at.join("o/enerinfer-runtime/src/lib.rs"), "// mine").unwrap();
+    for (cwd, out) in [("o/enerinfer-runtime", ".."), ("", "new/../o")] {
+        let run = train(&at.join(cwd), &[&small[..], &["--out", out]].concat());
+        assert_eq!(run.code, 2, "{cwd} {out}: {}", run.stderr);
+        assert!(run.stderr.contains("it was edited"), "{}", run.stderr);
+    }
 }
 
 /// An answer that does not arrive is a failure; a reader that has gone is none, and no panic, be it

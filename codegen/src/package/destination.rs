@@ -6,6 +6,7 @@ use std::fs;
 use std::io::{ErrorKind, Read as _};
 use std::path::{Path, PathBuf};
 
+use enerinfer_artifacts::resolve;
 use serde::Deserialize;
 
 use super::sink::MANIFEST;
@@ -41,7 +42,10 @@ pub fn check_destination(dir: &Path) -> Result<(), CodegenError> {
     let kind = match dir.symlink_metadata() {
         Ok(metadata) => metadata.file_type(),
         Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => {
-            return check_above(dir);
+            check_above(dir)?;
+            // `new/../old` becomes a path to `old` once `new` exists.
+            let place = resolve(dir)?;
+            return if place.exists() { check_destination(&place) } else { Ok(()) };
         }
         Err(reason) => return Err(CodegenError::Io { path: dir.clone(), reason }),
     };

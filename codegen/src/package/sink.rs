@@ -5,6 +5,7 @@ use std::fs;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
+use enerinfer_artifacts::resolve;
 use tempfile::TempDir;
 
 use super::destination::{check_destination, normal};
@@ -87,6 +88,8 @@ impl Sink for Memory {
 
 /// Writes files to a temporary folder that takes the target's place at the end.
 pub(crate) struct Folder {
+    /// Resolved: the working folder may lie in the one that steps aside, and relative paths would
+    /// then lead elsewhere.
     target: PathBuf,
     temporary: TempDir,
     digests: BTreeMap<String, String>,
@@ -96,11 +99,8 @@ impl Folder {
     /// Prepares to write `target`, after [`check_destination`].
     pub(crate) fn beside(target: &Path) -> Result<Self, CodegenError> {
         check_destination(target)?;
-        let target = normal(target)?;
-        let parent = match target.parent() {
-            Some(p) if !p.as_os_str().is_empty() => p,
-            _ => Path::new("."),
-        };
+        let target = resolve(&normal(target)?)?;
+        let parent = target.parent().unwrap_or(&target);
         fs::create_dir_all(parent).map_err(CodegenError::io(parent))?;
         let mut builder = tempfile::Builder::new();
         builder.prefix(".enerinfer-runtime-");
@@ -124,7 +124,7 @@ impl Folder {
         // a temporary folder that removes it.
         let aside = tempfile::Builder::new()
             .prefix(".enerinfer-runtime-old-")
-            .tempdir_in(temporary.path().parent().unwrap_or(Path::new(".")))
+            .tempdir_in(target.parent().unwrap_or(&target))
             .map_err(error)?;
         let old = aside.path().join("old");
         let had_old = target.symlink_metadata().is_ok();

@@ -8,50 +8,41 @@ use enerinfer_artifacts::{IntPredictor, Target, write_atomic};
 use enerinfer_codegen::Lowered;
 
 use crate::failure::{Failure, with_causes};
+use crate::outputs::Output;
 
 fn file(folder: &Path, target: Target) -> PathBuf {
     folder.join(format!("{}.json", target.name()))
 }
 
-/// Refuses a folder in which anything but earlier dumps stands, or that meets the crate's.
-pub(crate) fn check(folder: &Path, crate_folder: &Path) -> Result<(), Failure> {
+/// Refuses a folder in which anything but earlier dumps stands.
+pub(crate) fn check(output: &Output<'_>) -> Result<(), Failure> {
+    let Output { named, place, .. } = output;
     let refuse = |path: &Path, reason: &str| {
         Err(Failure::Input(format!(
             "--dump-ir {}: {reason}; name a new or empty folder, or one of earlier dumps",
             path.display()
         )))
     };
-    let failed = |e: std::io::Error| Failure::Failed(format!("{}: {e}", folder.display()));
-    let (ours, other) = (
-        std::path::absolute(folder).map_err(failed)?,
-        std::path::absolute(crate_folder).map_err(failed)?,
-    );
-    if ours.starts_with(&other) || other.starts_with(&ours) {
-        return refuse(folder, "lies in the crate's folder, or around it");
-    }
-    let entries = match fs::read_dir(folder) {
+    let below_file = || refuse(named, "is, or lies below, a file");
+    let failed = |e: std::io::Error| Failure::Failed(format!("{}: {e}", named.display()));
+    let entries = match fs::read_dir(place) {
         Ok(entries) => entries,
         Err(e) if e.kind() == ErrorKind::NotFound => {
-            let above = folder.ancestors().skip(1).find(|p| p.exists());
-            return match above {
-                Some(file) if !file.is_dir() => refuse(file, "is a file"),
-                _ => Ok(()),
-            };
+            let above = place.ancestors().skip(1).find(|p| p.exists());
+            return if above.is_some_and(|p| !p.is_dir()) { below_file() } else { Ok(()) };
         }
-        Err(e) if e.kind() == ErrorKind::NotADirectory => {
-            return refuse(folder, "is, or lies below, a file");
-        }
+        Err(e) if e.kind() == ErrorKind::NotADirectory => return below_file(),
         Err(e) => return Err(failed(e)),
     };
-    let mut paths = entries
-        .map(|entry| entry.map(|e| e.path()))
-        .collect::<Result<Vec<PathBuf>, _>>()
+    let mut names = entries
+        .map(|entry| entry.map(|e| e.file_name()))
+        .collect::<Result<Vec<_>, _>>()
         .map_err(failed)?;
-    paths.sort();
-    for path in paths {
-        if !is_dump(folder, &path).map_err(failed)? {
+    names.sort();
+    for name in names {
+        if !is_dump(place, &place.join(&name)).map_err(failed)? {
             return refuse(
-                &path,
+                &named.join(&name),
                 "is no dump of this command and would be overwritten or mixed up",
             );
         }

@@ -3,20 +3,22 @@
 mod dump;
 mod explain;
 mod failure;
+mod outputs;
 
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
 use enerinfer_artifacts::{Bundle, console};
 use enerinfer_codegen::import::import_bundle;
 use enerinfer_codegen::{
-    CapiName, DEFAULT_MAX_NODES, Optimise, Options, check_destination, generate_capi_to,
-    generate_to, size_warning, sizes,
+    CapiName, DEFAULT_MAX_NODES, Optimise, Options, generate_capi_to, generate_to, size_warning,
+    sizes,
 };
 
 use failure::Failure;
+use outputs::Outputs;
 
 /// Compile the predictors of a bundle into the Rust crate `enerinfer-runtime`.
 #[derive(Parser)]
@@ -90,38 +92,22 @@ fn main() -> ExitCode {
 
 /// Does the work, after everything that can be refused; returns what goes to stdout.
 fn run(args: &Args) -> Result<String, Failure> {
-    check_destination(&args.out)?;
-    if let Some(folder) = &args.capi {
-        check_destination(folder)?;
-        let absolute = |path: &Path| std::path::absolute(path).unwrap_or(path.into());
-        let (out, capi) = (absolute(&args.out), absolute(folder));
-        if out.starts_with(&capi) || capi.starts_with(&out) {
-            return Err(Failure::Input(format!(
-                "--capi {} and --out {}: one would replace the other; name two folders, neither \
-                 in the other",
-                folder.display(),
-                args.out.display()
-            )));
-        }
-    }
-    if let Some(folder) = &args.dump_ir {
-        dump::check(folder, &args.out)?;
-    }
+    let outputs = Outputs::of(args)?;
     let bundle = read(args)?;
     let options = Options {
         max_nodes: args.max_nodes,
         flash_budget: args.flash_budget.map(|kib| kib << 10),
         optimise: args.optimise,
     };
-    let lowered = generate_to(&bundle, &options, &args.out)?;
-    if let Some(folder) = &args.capi {
+    let lowered = generate_to(&bundle, &options, &outputs.krate.place)?;
+    if let Some(capi) = &outputs.capi {
         let name = args.capi_name.clone().unwrap_or_default();
-        generate_capi_to(&bundle, &relative(&args.out, folder)?, &name, folder)?;
+        generate_capi_to(&bundle, &capi.way_to(&outputs.krate), &name, &capi.place)?;
     }
-    if let Some(folder) = &args.dump_ir {
-        dump::write(&lowered, folder)?;
+    if let Some(dumps) = &outputs.dumps {
+        dump::write(&lowered, &dumps.place)?;
     }
-    if let Some(warning) = size_warning(&args.out)? {
+    if let Some(warning) = size_warning(&outputs.krate.place)? {
         console::say(format_args!("warning: {warning}"));
     }
     let mut text = if args.explain { explain::table(&lowered) } else { String::new() };
@@ -137,19 +123,6 @@ fn run(args: &Args) -> Result<String, Failure> {
         total as f64 / 1024.0
     );
     Ok(text)
-}
-
-/// The way from one folder to another, so that both can be moved together and no output depends on
-/// where they are. Folders without a common root, as on two drives, have none.
-fn relative(to: &Path, from: &Path) -> Result<PathBuf, Failure> {
-    let absolute = |path: &Path| {
-        std::path::absolute(path).map_err(|e| Failure::Failed(format!("{}: {e}", path.display())))
-    };
-    let (to, from) = (absolute(to)?, absolute(from)?);
-    let (to, from): (Vec<_>, Vec<_>) = (to.components().collect(), from.components().collect());
-    let common = to.iter().zip(&from).take_while(|(a, b)| a == b).count();
-    let up = from[common..].iter().map(|_| std::path::Component::ParentDir);
-    Ok(up.chain(to[common..].iter().copied()).collect())
 }
 
 fn read(args: &Args) -> Result<Bundle, Failure> {
