@@ -199,7 +199,8 @@ impl Bundle {
         Self::from_bytes(&bytes).map_err(|e| Error::invalid(format!("{}: {e}", path.display())))
     }
 
-    /// Digest of the encoded payload, hex: the generated crate's `MODEL_DIGEST`.
+    /// Digest of the encoded payload, hex: the generated crate's `MODEL_DIGEST`, unless a flash budget
+    /// of `compile-forest` pruned it.
     pub fn digest(&self) -> Result<String, Error> {
         let bytes = self.to_bytes()?;
         Ok(blake3::hash(&bytes[HEADER_LEN..]).to_hex().to_string())

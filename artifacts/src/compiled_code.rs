@@ -20,7 +20,8 @@ pub const CODE_VERSION: u32 = 1;
 pub struct CompiledCode {
     /// [`CODE_VERSION`] of the writer.
     pub schema_version: u32,
-    /// [`Bundle::digest`](crate::Bundle::digest) of the bundle.
+    /// `MODEL_DIGEST` of the crate: [`Bundle::digest`](crate::Bundle::digest) of the bundle, unless a
+    /// flash budget pruned it.
     pub model_digest: String,
     /// Options of `compile-forest`, as on its command line; empty for its defaults.
     pub options: String,

@@ -558,7 +558,7 @@ impl Record {
             if *own != code.model_digest {
                 return Err(Error::invalid(format!(
                     "the code was compiled from bundle {}, the record is of bundle {own}: measure \
-                     the bundle that was written with the record",
+                     the bundle that was written with the record, not pruned by a flash budget",
                     code.model_digest
                 )));
             }

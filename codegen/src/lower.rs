@@ -99,13 +99,11 @@ pub fn lower(bundle: &Bundle, options: &Options) -> Result<Lowered, CodegenError
     if let Some(budget_bytes) = options.flash_budget {
         let leaves = |all: &[Forest<f64>]| all.iter().map(|forest| counts(forest).1).sum();
         let leaves_before = leaves(&forests);
-        forests = prune_to(budget_bytes, &predictors, forests, &mut log)?;
-        let leaves_after = leaves(&forests);
-        pruning = (leaves_after < leaves_before).then_some(Pruning {
-            budget_bytes,
-            leaves_before,
-            leaves_after,
-        });
+        if let Some(pruned) = prune_to(budget_bytes, &predictors, &forests, &mut log)? {
+            forests = pruned;
+            let leaves_after = leaves(&forests);
+            pruning = Some(Pruning { budget_bytes, leaves_before, leaves_after });
+        }
     }
     let mut lowered = Vec::with_capacity(predictors.len());
     for (&p, forest) in predictors.iter().zip(forests) {
@@ -124,30 +122,30 @@ pub fn lower(bundle: &Bundle, options: &Options) -> Result<Lowered, CodegenError
     Ok(lowered)
 }
 
-/// Prunes all forests together if they do not fit.
+/// All forests pruned together; `None` if they fit as they are.
 fn prune_to(
     budget: u64,
     predictors: &[&Predictor],
-    forests: Vec<Forest<f64>>,
+    forests: &[Forest<f64>],
     log: &mut Log,
-) -> Result<Vec<Forest<f64>>, CodegenError> {
+) -> Result<Option<Vec<Forest<f64>>>, CodegenError> {
     let bytes = |forests: &mut dyn Iterator<Item = &Forest<f64>>| -> u64 {
         forests.map(estimate_bytes).fold(0, u64::saturating_add)
     };
     if bytes(&mut forests.iter()) <= budget {
-        return Ok(forests);
+        return Ok(None);
     }
     let fits = |all: &[Pruned]| bytes(&mut all.iter().map(|p| &p.forest)) <= budget;
-    let pruned = prune_together(&forests, fits).ok_or_else(|| {
+    let pruned = prune_together(forests, fits).ok_or_else(|| {
         let constants: Vec<Forest<f64>> =
             forests.iter().map(|forest| prune(forest, f64::INFINITY).forest).collect();
         CodegenError::FlashBudget { smallest: bytes(&mut constants.iter()), budget }
     })?;
-    let steps = predictors.iter().zip(&forests).zip(&pruned);
+    let steps = predictors.iter().zip(forests).zip(&pruned);
     for ((p, before), Pruned { forest, error_bound }) in steps {
         log.add(p.target, "prune to budget", before, forest, *error_bound);
     }
-    Ok(pruned.into_iter().map(|p| p.forest).collect())
+    Ok(Some(pruned.into_iter().map(|p| p.forest).collect()))
 }
 
 /// Records what passes do.

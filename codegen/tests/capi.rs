@@ -9,7 +9,7 @@ use std::path::Path;
 use std::process::Command;
 
 use common::Drawn;
-use enerinfer_artifacts::{Target, throughput_utok_per_s};
+use enerinfer_artifacts::{Bundle, Target, throughput_utok_per_s};
 use enerinfer_codegen::{CapiName, Options, generate_capi_to, generate_to};
 
 #[test]
@@ -96,6 +96,50 @@ int main(void) {
         ["phone", "board_2"].map(|name| format!("{name}/target/release/libenerinfer_{name}.a"));
     let printed = compile_run(folder.path(), PROGRAM, &libraries.each_ref().map(String::as_str));
     assert_eq!(printed, expected);
+}
+
+#[test]
+fn names_of_every_length_are_formatted() {
+    let folder = tempfile::tempdir().unwrap();
+    let bundle = common::tiny_bundle();
+    // Cargo asks for it, though it is not formatted along.
+    generate_to(&bundle, &Options::default(), &folder.path().join("runtime")).unwrap();
+    for name in ["a", "orin", "twelve_chars", "a_name_of_24_characters_"] {
+        let capi = folder.path().join(name);
+        generate_capi_to(&bundle, Path::new("../runtime"), &name.parse().unwrap(), &capi).unwrap();
+        common::cargo_fmt_is_silent(&capi);
+    }
+}
+
+/// C programs have room for the header's points, whatever the runtime beside it writes.
+#[test]
+fn a_runtime_of_other_clocks_does_not_build() {
+    let folder = tempfile::tempdir().unwrap();
+    let drawn = Drawn { trees: 1, depth: 1, leaf: (0.01, 0.1) };
+    let small = common::tiny_bundle();
+    let capi = folder.path().join("capi");
+    generate_capi_to(&small, Path::new("../runtime"), &CapiName::default(), &capi).unwrap();
+    let runtime = folder.path().join("runtime");
+    let build = |bundle: &Bundle| {
+        generate_to(bundle, &Options::default(), &runtime).unwrap();
+        let built = Command::new(env!("CARGO"))
+            .args(["build", "--offline"])
+            .current_dir(&capi)
+            .env("CARGO_TARGET_DIR", folder.path().join("target"))
+            .output()
+            .unwrap();
+        (built.status.success(), String::from_utf8(built.stderr).unwrap())
+    };
+    let mut more = small.clocks.clone();
+    more.accel_khz.push(1_200_000);
+    let mut fewer = small.clocks.clone();
+    fewer.accel_khz.pop();
+    for clocks in [more, fewer] {
+        let (built, said) = build(&common::random_bundle(44, clocks, drawn));
+        assert!(!built && said.contains("generate this crate anew"), "{said}");
+    }
+    let (built, said) = build(&small);
+    assert!(built, "{said}");
 }
 
 #[test]

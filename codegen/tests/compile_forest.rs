@@ -378,3 +378,34 @@ fn links_that_lead_nowhere_are_refused() {
         assert_eq!(names(at), ["b", "link"], "{args:?}");
     }
 }
+
+/// Whatever holds predictions, or is compared by them, goes by the digest.
+#[test]
+fn the_digest_is_of_the_bundle_unless_predictions_are_others() {
+    let folder = tempfile::tempdir().unwrap();
+    let at = folder.path();
+    let drawn = common::Drawn { trees: 12, depth: 6, leaf: (0.01, 0.08) };
+    let bundle = common::random_bundle(5, common::board_clocks(), drawn);
+    fs::write(at.join("b"), bundle.to_bytes().unwrap()).unwrap();
+    let digest = |name: &str, options: &[&str]| {
+        expect(0, at, &[&["b", "--out", name], options].concat());
+        let text = |file: &str| fs::read_to_string(at.join(name).join(file)).unwrap();
+        let manifest: serde_json::Value = serde_json::from_str(&text("MANIFEST.json")).unwrap();
+        let digest = manifest["model_digest"].as_str().unwrap().to_owned();
+        // It is the same wherever the crate says it.
+        assert!(text("src/model/mod.rs").contains(&format!("\"{digest}\"")), "{name}");
+        assert!(text("README.md").contains(&format!("Model digest: `{digest}`")), "{name}");
+        let version = format!("+model.{}\"", &digest[..8]);
+        assert!(text("Cargo.toml").contains(&version), "{name}");
+        digest
+    };
+    let whole = bundle.digest().unwrap();
+    assert_eq!(digest("whole", &[]), whole);
+    assert_eq!(digest("fast", &["--optimise", "speed"]), whole);
+    assert_eq!(digest("roomy", &["--flash-budget", "100000"]), whole);
+    let ten = digest("ten", &["--flash-budget", "10"]);
+    let eight = digest("eight", &["--flash-budget", "8"]);
+    assert!(ten != whole && eight != whole && ten != eight);
+    assert_eq!(digest("again", &["--flash-budget", "10"]), ten);
+    assert_eq!(digest("fast_ten", &["--flash-budget", "10", "--optimise", "speed"]), ten);
+}

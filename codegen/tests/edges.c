@@ -47,6 +47,15 @@ int main(void) {
     shape.experts = shape.active_experts = 1;
     CHECK(enerinfer_predict(&shape, &again) == 0);
     CHECK(memcmp(&tables, &again, sizeof tables) == 0);
+    /* Of experts that are active as given, or all. */
+    shape.experts = shape.active_experts = 8;
+    CHECK(enerinfer_predict(&shape, &tables) >= 0);
+    shape.active_experts = 0;
+    CHECK(enerinfer_predict(&shape, &again) >= 0);
+    CHECK(memcmp(&tables, &again, sizeof tables) == 0);
+    shape.active_experts = 2;
+    CHECK(enerinfer_predict(&shape, &again) >= 0);
+    CHECK(memcmp(&tables, &again, sizeof tables) != 0);
 
     CHECK(enerinfer_front_init(&front, &tables) == 0);
     CHECK(is_point(enerinfer_choose(&front, 0)));

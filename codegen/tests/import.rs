@@ -71,6 +71,12 @@ fn imported_forests_compile() {
     let output = compile("import.json");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     assert!(folder.path().join("crate/MANIFEST.json").exists());
+    // No file is named that never was: a bundle, in a folder of `train`.
+    let readme = std::fs::read_to_string(folder.path().join("crate/README.md")).unwrap();
+    let regenerate = readme.split("## Regenerate").nth(1).unwrap();
+    let command = "# trained elsewhere and imported\n\
+                   compile-forest forests.json --out enerinfer-runtime\n";
+    assert!(regenerate.contains(command) && !readme.contains("bundle.enerinfer"), "{regenerate}");
 
     // Bad input: exit code 2, and the crate stays as it was.
     std::fs::write(folder.path().join("bad.json"), spec.replace("\"scale\"", "\"skale\"")).unwrap();

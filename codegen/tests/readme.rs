@@ -102,6 +102,27 @@ fn regenerating_starts_where_train_was_run() {
 }
 
 #[test]
+fn names_mean_nothing_to_the_shell() {
+    let mut bundle = common::tiny_bundle();
+    for name in ["my board", "a'b", "$(rm -rf x)", "a;b", "```\n# b", "-é\"`\\"] {
+        bundle.platform.name = name.to_owned();
+        let text = readme(&bundle);
+        let section = section(&text, "Regenerate");
+        let block = section.trim_start().trim_end();
+        let fence: String = block.chars().take_while(|&c| c == '`').collect();
+        let (_, rest) = block.split_once("sh\n").unwrap();
+        let (commands, _) = rest
+            .split_once(&format!("\n{fence}\n"))
+            .unwrap_or_else(|| (rest.strip_suffix(&format!("\n{fence}")).unwrap(), ""));
+        let compile = commands.strip_prefix(&bundle.provenance.command).unwrap();
+        let words = shlex::split(compile).unwrap();
+        let [from, to] =
+            ["bundle.enerinfer", "enerinfer-runtime"].map(|f| format!("out/{name}/{f}"));
+        assert_eq!(words, ["compile-forest", &from, "--out", &to], "{section}");
+    }
+}
+
+#[test]
 fn what_it_was_optimised_for_is_in_cost_profile_and_command() {
     let bundle = common::tiny_bundle();
     for (optimise, level, option) in
@@ -142,6 +163,12 @@ fn valid_ranges_are_those_that_the_device_checks() {
     assert!(checked > 3, "{model}");
     assert_eq!(ranges.matches("\n| `").count(), checked, "{ranges}");
     assert!(ranges.contains("\n| `layers` | 4 | 64 |\n"), "{ranges}");
+
+    // What a shape outside is divided by is said, where it is.
+    assert!(ranges.contains("divided by the shape's own `read_params_k`"), "{ranges}");
+    let mut unscaled = bundle.clone();
+    unscaled.predictors[0].normaliser = None;
+    assert!(!section(&readme(&unscaled), "Valid ranges").contains("divided by"));
 
     // Imported without a range: nothing is known, and nothing is made up.
     for predictor in &mut bundle.predictors {

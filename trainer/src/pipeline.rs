@@ -218,6 +218,7 @@ pub fn run(config: &Config<'_>, progress: &Progress) -> Result<Outcome, TrainErr
 
     // Of the inputs that were learnt from.
     let importances = importances(&searched, &bundle.predictors, seeds.importance)?;
+    bundle.predictors.iter_mut().for_each(|p| know_normaliser_range(p, &train));
     if !train.models.iter().any(is_mixture) {
         bundle.predictors.iter_mut().for_each(know_dense_models_only);
     }
@@ -268,6 +269,19 @@ pub fn run(config: &Config<'_>, progress: &Progress) -> Result<Outcome, TrainErr
         },
     };
     Ok(Outcome { bundle, record })
+}
+
+/// Adds what the target was normalised by to the inputs, if it is none, with its range in training.
+/// No split reads it, but predictions are divided by it, and outside the range no data say how well
+/// that does.
+fn know_normaliser_range(predictor: &mut Predictor, train: &MeasurementTable) {
+    let Some(feature) = predictor.normaliser.map(|n| n.feature) else { return };
+    let values = || train.models.iter().filter_map(|m| m.shape.dims().feature(feature));
+    let (Some(min), Some(max)) = (values().min(), values().max()) else { return };
+    if !predictor.forest.features.contains(&feature) {
+        predictor.forest.features.push(feature);
+        predictor.domain.push(Domain { min, max });
+    }
 }
 
 /// Adds the number of experts to the inputs, with the one value that it had in training. Nothing

@@ -31,7 +31,9 @@ fn main() {
     // router, and flagged.
     let dense = Shape::new(28, 1536, 12, 2, 8960, 151_936).tied_embeddings();
     let mixture = Shape::new(28, 1536, 12, 2, 1120, 151_936).tied_embeddings().with_experts(64, 8);
-    for (name, shape) in [("dense", dense), ("mixture", mixture)] {
+    // Of heads so wide that no model's is: by what it reads alone, as its parameters are given.
+    let wide = dense.with_total_params(1_543_714_304).with_head_dim(100_000);
+    for (name, shape) in [("dense", dense), ("mixture", mixture), ("wide", wide)] {
         println!("{name} {:?}", Predictor::tables(&shape).coverage);
         println!("{name} {:?} at one point", Predictor::at_point(&shape, 0).unwrap().coverage);
     }
@@ -82,6 +84,7 @@ fn a_trained_phone_stays_cool_and_fast_for_an_hour_without_the_workspace() {
         let lines = [
             format!("dense Inside{at}\n"),
             format!("mixture Extrapolated {{ feature: Experts }}{at}\n"),
+            format!("wide Extrapolated {{ feature: ReadParamsK }}{at}\n"),
         ];
         assert!(lines.iter().all(|line| said.contains(line)), "{said}");
     }

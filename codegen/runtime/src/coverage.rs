@@ -39,7 +39,9 @@ pub enum Feature {
 }
 
 /// How far a prediction can be trusted: forests answer every input, but outside the range of
-/// their training data they repeat the value of its edge.
+/// their training data they repeat the value of its edge. Where peak throughput was learnt as a
+/// multiple of the weights read per token, that value is divided by the shape's own, so that the
+/// prediction goes on falling as shapes grow, without data that say by how much it should.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Coverage {
     /// Every feature lies inside its training range.

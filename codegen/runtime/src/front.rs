@@ -33,6 +33,8 @@ impl FrontEntry {
 /// `U_Π`: operating points that no other point beats in **both** throughput and efficiency
 /// (EnerInfer §4.5, eq. 4), most efficient first. Along it throughput never falls.
 ///
+/// A point without throughput stays only if no point has any.
+///
 /// Ties: a point that is only equalled stays; order is efficiency descending, then throughput
 /// descending, then index ascending.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,8 +55,10 @@ impl<const N: usize> Front<N> {
         let mut front = Front { entries: [FrontEntry::default(); N], len: 0 };
         for candidate in &all {
             let beaten = all.iter().any(|other| {
+                // What decodes nothing is of no use, however little it takes.
                 other.throughput > candidate.throughput
-                    && other.cmp_efficiency(candidate) == Ordering::Greater
+                    && (candidate.throughput.0 == 0
+                        || other.cmp_efficiency(candidate) == Ordering::Greater)
             });
             if !beaten {
                 front.insert(*candidate);

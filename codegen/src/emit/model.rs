@@ -84,7 +84,10 @@ pub(crate) fn write(
     ];
     writeln!(out, "/// Layout of this crate; a change breaks code that relies on the old one.")?;
     writeln!(out, "pub const SCHEMA_VERSION: u32 = {SCHEMA_VERSION};")?;
-    writeln!(out, "/// BLAKE3 of the bundle that this crate was compiled from.")?;
+    writeln!(
+        out,
+        "/// Identifies the predictions: BLAKE3 of the bundle; with what was left where trees were pruned."
+    )?;
     literal::string(out, "MODEL_DIGEST", digest)?;
     for (name, doc, value) in ids {
         writeln!(out, "/// {doc}")?;

@@ -11,6 +11,7 @@ mod spec;
 
 pub use lightgbm::from_lightgbm;
 pub use sklearn::from_sklearn;
+pub(crate) use spec::IMPORTED;
 pub use spec::import_bundle;
 
 use std::path::PathBuf;

@@ -28,6 +28,9 @@ use serde::Deserialize;
 
 use super::{ImportError, from_lightgbm, from_sklearn, without_mark};
 
+/// [`Provenance::command`] of imported bundles: no command of ours trained them.
+pub(crate) const IMPORTED: &str = "# trained elsewhere and imported";
+
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Spec {
@@ -118,7 +121,7 @@ pub fn import_bundle(spec_path: &Path) -> Result<Bundle, ImportError> {
         provenance: Provenance {
             data_digest: digest(sources.as_bytes()),
             seed: 0,
-            command: "# trained elsewhere and imported".to_owned(),
+            command: IMPORTED.to_owned(),
         },
     };
     bundle.validate()?;

@@ -43,7 +43,7 @@ pub fn generate_capi_to(
 ) -> Result<(), CodegenError> {
     bundle.validate()?;
     let infix = if name.0.is_empty() { String::new() } else { format!("_{}", name.0) };
-    // In C all names; in Rust those of C, but not the crate's.
+    // In C all names; in Rust those that C sees.
     let in_c = |text: &str| {
         text.replace("enerinfer_", &format!("enerinfer{infix}_"))
             .replace("ENERINFER_", &format!("ENERINFER{}_", infix.to_uppercase()))
@@ -51,7 +51,8 @@ pub fn generate_capi_to(
             .replace("libenerinfer.a", &format!("libenerinfer{infix}.a"))
     };
     let in_rust = |text: &str| {
-        text.replace("fn enerinfer_", &format!("fn enerinfer{infix}_"))
+        // As exported: names in Rust stay, so that rustfmt breaks lines alike for every name.
+        text.replace("\"enerinfer_", &format!("\"enerinfer{infix}_"))
             .replace("`enerinfer_", &format!("`enerinfer{infix}_"))
             .replace("/enerinfer.h", &format!("/enerinfer{infix}.h"))
     };
@@ -63,7 +64,8 @@ pub fn generate_capi_to(
         .replace("@RUNTIME@", &runtime)
         .replace("@LIBRARY@", &format!("enerinfer{infix}"));
     sink.text("Cargo.toml", &manifest)?;
-    sink.text("src/lib.rs", &in_rust(include_str!("capi/lib.rs")))?;
+    let source = in_rust(include_str!("capi/lib.rs")).replace("@POINTS@", &points);
+    sink.text("src/lib.rs", &source)?;
     let header = in_c(include_str!("capi/enerinfer.h")).replace("@POINTS@", &points);
     sink.text(&format!("include/enerinfer{infix}.h"), &header)?;
     sink.text("examples/token_callback.c", &in_c(include_str!("capi/token_callback.c")))?;

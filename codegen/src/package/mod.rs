@@ -2,6 +2,7 @@
 
 mod capi;
 mod destination;
+mod digest;
 mod packed;
 mod readme;
 mod runtime_core;
@@ -137,7 +138,7 @@ struct Manifest<'a> {
 }
 
 fn emit_crate(bundle: &Bundle, lowered: &Lowered, sink: &mut dyn Sink) -> Result<(), CodegenError> {
-    let digest = bundle.digest()?;
+    let digest = digest::model_digest(bundle, lowered)?;
     sink.text("Cargo.toml", &cargo_toml(&digest, lowered.optimise))?;
     for (path, text) in [
         ("rustfmt.toml", include_str!("skeleton/rustfmt.toml")),

@@ -7,6 +7,7 @@ use enerinfer_artifacts::{Bundle, Domain, Target};
 use super::stack::estimate_stack_bytes;
 use super::{is_simulated, sizes, skipped};
 use crate::emit::model::ranges;
+use crate::import::IMPORTED;
 use crate::{Comparisons, Lowered, Optimise};
 
 /// `examples/control.rs`, which the README shows.
@@ -147,8 +148,17 @@ fn valid_ranges(out: &mut dyn Write, lowered: &Lowered) -> io::Result<()> {
     writeln!(out, "## Valid ranges\n")?;
     writeln!(
         out,
-        "A shape outside is answered with the nearest edge, and flagged: `Prediction::coverage` is \
-         then `Coverage::Extrapolated {{ feature }}`, which names the first feature outside.\n"
+        "A shape outside is answered all the same, and flagged: `Prediction::coverage` is then \
+         `Coverage::Extrapolated {{ feature }}`, which names the first feature outside. There \
+         forests repeat the values of their edge.{}\n",
+        match lowered.predictor(Target::Peak).and_then(|peak| peak.normaliser) {
+            Some(n) => format!(
+                " Peak throughput is such a value divided by the shape's own `{0}`, so it goes on \
+                 falling as `{0}` grows, by rule and not by data.",
+                n.feature.name()
+            ),
+            None => String::new(),
+        }
     )?;
     writeln!(out, "| feature | from | to |\n|---|---|---|")?;
     for (feature, Domain { min, max }) in ranges(lowered) {
@@ -212,18 +222,43 @@ fn cost(out: &mut dyn Write, bundle: &Bundle, lowered: &Lowered) -> io::Result<(
     writeln!(out)
 }
 
-/// The commands as they work where `train` was run with its default output folder.
+/// The commands as they work where `train` was run with its default output folder, or beside the
+/// file by which forests were imported; its name is not known.
 fn regenerate(out: &mut dyn Write, bundle: &Bundle, lowered: &Lowered) -> io::Result<()> {
-    let folder = format!("out/{}", bundle.platform.name);
-    writeln!(out, "## Regenerate\n\n```sh\n{}", bundle.provenance.command)?;
-    write!(out, "compile-forest {folder}/bundle.enerinfer --out {folder}/enerinfer-runtime")?;
+    let command = &bundle.provenance.command;
+    writeln!(out, "## Regenerate\n")?;
+    let (from, to) = if command == IMPORTED {
+        writeln!(
+            out,
+            "The forests were trained elsewhere. `forests.json` stands for the file that names them \
+             and describes the platform, from which this crate was compiled.\n"
+        )?;
+        ("forests.json".to_owned(), "enerinfer-runtime".to_owned())
+    } else {
+        let folder = format!("out/{}", bundle.platform.name);
+        (
+            shell(&format!("{folder}/bundle.enerinfer"))?,
+            shell(&format!("{folder}/enerinfer-runtime"))?,
+        )
+    };
+    // Nothing in the commands ends the block.
+    let ticks = [command, &from].into_iter().flat_map(|text| text.split(|c| c != '`'));
+    let fence = "`".repeat(ticks.map(str::len).max().map_or(3, |longest| 3.max(longest + 1)));
+    writeln!(out, "{fence}sh\n{command}")?;
+    write!(out, "compile-forest {from} --out {to}")?;
     if let Some(pruning) = &lowered.pruning {
         write!(out, " --flash-budget {}", pruning.budget_bytes / 1024)?;
     }
     if lowered.optimise == Optimise::Speed {
         write!(out, " --optimise speed")?;
     }
-    writeln!(out, "\n```\n")
+    writeln!(out, "\n{fence}\n")
+}
+
+/// A word of a command, without meaning to a shell.
+fn shell(word: &str) -> io::Result<String> {
+    let quoted = shlex::Quoter::new().allow_nul(true).quote(word).map_err(io::Error::other)?;
+    Ok(quoted.into_owned())
 }
 
 /// A text of the bundle, without meaning to Markdown: names and sources are anybody's words.

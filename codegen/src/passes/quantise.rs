@@ -91,8 +91,9 @@ fn drift(float: &Predictor, int: &IntPredictor, bundle: &Bundle) -> Option<f64> 
     (count > 0).then(|| sum / f64::from(count))
 }
 
-/// Quantises every leaf and the base. Fails if the predictor's values do not fit the device's
-/// 32-bit units.
+/// Quantises every leaf and the base. Predictions beyond the device's 32-bit units are clamped there,
+/// not refused. Fails if leaves are so large that no shift brings them into the bits of a tree and
+/// their sum into 64 bits, or if there are too many nodes once trees share none.
 pub fn quantise_to(predictor: &Predictor, precision: Precision) -> Result<Quantised, CodegenError> {
     let forest = &predictor.forest;
     let units = predictor.target.units_per_one();

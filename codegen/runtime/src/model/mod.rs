@@ -12,7 +12,7 @@ use crate::thermal_model::ThermalModel;
 
 /// Layout of this crate; a change breaks code that relies on the old one.
 pub const SCHEMA_VERSION: u32 = 1;
-/// BLAKE3 of the bundle that this crate was compiled from.
+/// Identifies the predictions: BLAKE3 of the bundle; with what was left where trees were pruned.
 pub const MODEL_DIGEST: &str = "ad52fdc00980f676a40f927d1219fb49ea73c86253c4ae1412c38394a4c20fee";
 /// Platform that the predictors were trained for.
 pub const PLATFORM: &str = "tiny";

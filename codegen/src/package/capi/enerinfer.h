@@ -17,7 +17,8 @@ extern "C" {
 /* Number of operating points: memory levels times accelerator levels. */
 #define ENERINFER_POINTS @POINTS@
 
-/* The shape lies outside the training data; the answer is that of the nearest edge. */
+/* The shape lies outside the training data, where the answer is a guess: forests repeat the values
+ * of their edge, which are still divided by the weights read per token if they were trained so. */
 #define ENERINFER_EXTRAPOLATED 1
 /* An argument was a null pointer. */
 #define ENERINFER_NULL (-1)
@@ -34,7 +35,7 @@ typedef struct {
     uint32_t vocab;
     uint32_t head_dim;        /* size of one head; not given: hidden / heads */
     uint32_t experts;         /* experts per layer; not given: dense */
-    uint32_t active_experts;  /* experts that run per token */
+    uint32_t active_experts;  /* experts that run per token; not given: all */
     uint32_t plain_ffn;       /* 1: the FFN has two matrices instead of three */
     uint32_t tied_embeddings; /* 1: the input embedding is also the LM head */
     uint64_t total_params;    /* parameters; not given: by formula */

@@ -21,6 +21,12 @@ const NULL: i32 = -1;
 /// The operating point stays.
 const KEEP: i32 = -2;
 
+// The header's number of operating points, by which C programs size what they hand over.
+const _: () = assert!(
+    POINTS == @POINTS@,
+    "enerinfer-runtime is of other clocks than the header: generate this crate anew, with --capi"
+);
+
 /// `enerinfer_shape` of the header.
 #[repr(C)]
 pub struct CShape {
@@ -67,7 +73,9 @@ impl CShape {
             shape = shape.with_head_dim(self.head_dim);
         }
         if self.experts != 0 {
-            shape = shape.with_experts(self.experts, self.active_experts);
+            // Not given: all, so that a model is never thought faster for what nobody said of it.
+            let active = if self.active_experts != 0 { self.active_experts } else { self.experts };
+            shape = shape.with_experts(self.experts, active);
         }
         if self.plain_ffn != 0 {
             shape = shape.plain_ffn();
@@ -87,8 +95,8 @@ impl CShape {
 /// # Safety
 ///
 /// Pointers are null or valid.
-#[no_mangle]
-pub unsafe extern "C" fn enerinfer_predict(shape: *const CShape, tables: *mut CTables) -> i32 {
+#[export_name = "enerinfer_predict"]
+pub unsafe extern "C" fn predict(shape: *const CShape, tables: *mut CTables) -> i32 {
     // SAFETY: as promised by the caller.
     let (shape, tables) = match unsafe { (shape.as_ref(), tables.as_mut()) } {
         (Some(shape), Some(tables)) => (shape, tables),
@@ -109,8 +117,8 @@ pub unsafe extern "C" fn enerinfer_predict(shape: *const CShape, tables: *mut CT
 /// # Safety
 ///
 /// Pointers are null or valid.
-#[no_mangle]
-pub unsafe extern "C" fn enerinfer_front_init(front: *mut CFront, tables: *const CTables) -> i32 {
+#[export_name = "enerinfer_front_init"]
+pub unsafe extern "C" fn front_init(front: *mut CFront, tables: *const CTables) -> i32 {
     // SAFETY: as promised by the caller.
     let tables = match unsafe { tables.as_ref() } {
         Some(tables) if !front.is_null() => Tables {
@@ -130,8 +138,8 @@ pub unsafe extern "C" fn enerinfer_front_init(front: *mut CFront, tables: *const
 /// # Safety
 ///
 /// `front` is null or was initialised.
-#[no_mangle]
-pub unsafe extern "C" fn enerinfer_choose(front: *const CFront, qoe_utok_per_s: u32) -> i32 {
+#[export_name = "enerinfer_choose"]
+pub unsafe extern "C" fn choose(front: *const CFront, qoe_utok_per_s: u32) -> i32 {
     // SAFETY: as promised by the caller.
     let front = match unsafe { front.cast::<Front>().as_ref() } {
         Some(front) => front,
@@ -148,8 +156,8 @@ pub unsafe extern "C" fn enerinfer_choose(front: *const CFront, qoe_utok_per_s: 
 /// # Safety
 ///
 /// Pointers are null or valid; `front` was initialised and outlives the controller.
-#[no_mangle]
-pub unsafe extern "C" fn enerinfer_controller_init(
+#[export_name = "enerinfer_controller_init"]
+pub unsafe extern "C" fn controller_init(
     controller: *mut CController,
     front: *const CFront,
 ) -> i32 {
@@ -170,8 +178,8 @@ pub unsafe extern "C" fn enerinfer_controller_init(
 /// # Safety
 ///
 /// `controller` is null or was initialised.
-#[no_mangle]
-pub unsafe extern "C" fn enerinfer_begin_decode(
+#[export_name = "enerinfer_begin_decode"]
+pub unsafe extern "C" fn begin_decode(
     controller: *mut CController,
     qoe_utok_per_s: u32,
     now_us: u64,
@@ -188,8 +196,8 @@ pub unsafe extern "C" fn enerinfer_begin_decode(
 /// # Safety
 ///
 /// `controller` is null or was initialised.
-#[no_mangle]
-pub unsafe extern "C" fn enerinfer_on_token(controller: *mut CController, now_us: u64) -> i32 {
+#[export_name = "enerinfer_on_token"]
+pub unsafe extern "C" fn on_token(controller: *mut CController, now_us: u64) -> i32 {
     // SAFETY: as promised by the caller.
     match unsafe { controller.cast::<Controller>().as_mut() } {
         Some(c) => c.on_token(Micros(now_us)).map_or(KEEP, i32::from),
@@ -202,8 +210,8 @@ pub unsafe extern "C" fn enerinfer_on_token(controller: *mut CController, now_us
 /// # Safety
 ///
 /// `controller` is null or was initialised.
-#[no_mangle]
-pub unsafe extern "C" fn enerinfer_end(controller: *mut CController) {
+#[export_name = "enerinfer_end"]
+pub unsafe extern "C" fn end(controller: *mut CController) {
     // SAFETY: as promised by the caller.
     if let Some(controller) = unsafe { controller.cast::<Controller>().as_mut() } {
         controller.end();
@@ -211,8 +219,8 @@ pub unsafe extern "C" fn enerinfer_end(controller: *mut CController) {
 }
 
 /// See the header.
-#[no_mangle]
-pub extern "C" fn enerinfer_accel_khz(point: u32) -> u32 {
+#[export_name = "enerinfer_accel_khz"]
+pub extern "C" fn accel_khz(point: u32) -> u32 {
     match (point as usize) < POINTS {
         true => ACCEL_KHZ.get(point as usize % ACCEL_KHZ.len()).copied().unwrap_or(0),
         false => 0,
@@ -220,8 +228,8 @@ pub extern "C" fn enerinfer_accel_khz(point: u32) -> u32 {
 }
 
 /// See the header.
-#[no_mangle]
-pub extern "C" fn enerinfer_mem_khz(point: u32) -> u32 {
+#[export_name = "enerinfer_mem_khz"]
+pub extern "C" fn mem_khz(point: u32) -> u32 {
     MEM_KHZ.get(point as usize / ACCEL_KHZ.len()).copied().unwrap_or(0)
 }
 
