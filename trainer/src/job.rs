@@ -116,7 +116,7 @@ pub fn run(args: &TrainArgs) -> Result<String> {
     let options = Options { optimise: args.optimise, ..Options::default() };
     write_outputs(&place, &input.table, &outcome, &options)?;
     if let Some(warning) = size_warning(&place.join(CRATE))? {
-        say(format_args!("warning: {warning}"));
+        say(format_args!("warning: {}: {warning}", out.join(CRATE).display()));
     }
 
     let mut text = enerinfer_reports::summary_table(&outcome.record);

@@ -21,12 +21,12 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use enerinfer_artifacts::{
-    Bundle, ClockTables, Domain, Feature, Forest, Node, PlatformId, Predictor, Provenance, Target,
-    digest,
+    Bundle, ClockTables, Domain, Feature, Forest, PlatformId, Predictor, Provenance, Target, digest,
 };
 use serde::Deserialize;
 
 use super::{ImportError, from_lightgbm, from_sklearn, without_mark};
+use crate::passes::prune::tree_ranges;
 
 /// [`Provenance::command`] of imported bundles: no command of ours trained them.
 pub(crate) const IMPORTED: &str = "# trained elsewhere and imported";
@@ -130,20 +130,7 @@ pub fn import_bundle(spec_path: &Path) -> Result<Bundle, ImportError> {
 
 /// Refuses forests of which the device would cut off every prediction.
 fn check_values(forest: &Forest<f64>, target: Target) -> Result<(), ImportError> {
-    let mut ranges: Vec<(f64, f64)> = Vec::with_capacity(forest.nodes.len());
-    for node in &forest.nodes {
-        ranges.push(match *node {
-            Node::Leaf(value) => (value, value),
-            Node::Split { left, right, .. } => {
-                let (l, r) = (ranges[left as usize], ranges[right as usize]);
-                (l.0.min(r.0), l.1.max(r.1))
-            }
-        });
-    }
-    let (lowest, highest) = forest
-        .roots
-        .iter()
-        .map(|&root| ranges[root as usize])
+    let (lowest, highest) = tree_ranges(forest)
         .fold((forest.base, forest.base), |sum, tree| (sum.0 + tree.0, sum.1 + tree.1));
     let least = 1.0 / target.units_per_one();
     let most = f64::from(target.max_value()) * least;

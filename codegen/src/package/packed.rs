@@ -51,9 +51,8 @@ pub fn size_warning(folder: &Path) -> Result<Option<String>, CodegenError> {
     let mib = |bytes: u64| bytes as f64 / f64::from(1 << 20);
     Ok((bytes >= NEAR_LIMIT).then(|| {
         format!(
-            "{}: about {:.1} MiB compressed; registries such as crates.io refuse more than {:.0} \
+            "about {:.1} MiB compressed; registries such as crates.io refuse more than {:.0} \
              MiB. Use it by path or from git, or prune with a flash budget",
-            folder.display(),
             mib(bytes),
             mib(LIMIT)
         )

@@ -77,6 +77,11 @@ pub fn prune_together(
 
 /// Largest difference between two leaves of a tree.
 fn widest_spread(forest: &Forest<f64>) -> f64 {
+    tree_ranges(forest).map(|(min, max)| max - min).fold(0.0, f64::max)
+}
+
+/// The smallest and the largest leaf of each tree.
+pub(crate) fn tree_ranges(forest: &Forest<f64>) -> impl Iterator<Item = (f64, f64)> {
     let mut ranges: Vec<(f64, f64)> = Vec::with_capacity(forest.nodes.len());
     for node in &forest.nodes {
         ranges.push(match *node {
@@ -87,9 +92,7 @@ fn widest_spread(forest: &Forest<f64>) -> f64 {
             }
         });
     }
-    let spreads =
-        forest.roots.iter().map(|&root| ranges[root as usize]).map(|(min, max)| max - min);
-    spreads.fold(0.0, f64::max)
+    forest.roots.iter().map(move |&root| ranges[root as usize])
 }
 
 #[cfg(test)]

@@ -108,7 +108,7 @@ fn run(args: &Args) -> Result<String, Failure> {
         dump::write(&lowered, &dumps.place)?;
     }
     if let Some(warning) = size_warning(&outputs.krate.place)? {
-        console::say(format_args!("warning: {warning}"));
+        console::say(format_args!("warning: {}: {warning}", args.out.display()));
     }
     let mut text = if args.explain { explain::table(&lowered) } else { String::new() };
     if let Some(pruning) = &lowered.pruning {
