@@ -8,9 +8,9 @@ use crate::sheet::SheetRow;
 use crate::table_error::TableError;
 use crate::{Model, Platform, Row, Source};
 
-/// Bounds of a single-stream decode throughput, tokens/s, and power, W: what the device's units,
-/// µtok/s and µW in 32 bits, hold. Predictions would be cut off beyond them.
-pub const PLAUSIBLE: std::ops::RangeInclusive<f64> = 1e-6..=u32::MAX as f64 / 1e6;
+/// Bounds of a plausible single-stream decode throughput, tokens/s, and power, W. They only keep
+/// out values that are certainly wrong or would overflow what is computed from them.
+pub const PLAUSIBLE: std::ops::RangeInclusive<f64> = 1e-6..=1e6;
 
 /// Longest name of a model, engine, power domain or source.
 const MAX_NAME_CHARS: usize = 200;
@@ -229,7 +229,7 @@ fn positive(row: usize, column: &'static str, value: f64) -> Result<(), Fault> {
         "must be positive; measure again or remove the model".to_owned()
     } else if value.is_finite() {
         format!(
-            "must be from {} to {}, which the device's 32 bits hold; check the unit (tokens/s, W)",
+            "must be from {} to {}; check the unit (tokens/s, W)",
             PLAUSIBLE.start(),
             PLAUSIBLE.end()
         )

@@ -126,8 +126,6 @@ fn a_bad_cell_is_named_with_row_column_value_and_remedy() {
         ("throughput_tok_per_s", "1e999", "finite"),
         ("throughput_tok_per_s", "1e300", "check the unit"),
         ("throughput_tok_per_s", "1e-300", "check the unit"),
-        ("throughput_tok_per_s", "4295", "32 bits hold"),
-        ("power_w", "4295", "32 bits hold"),
         ("power_w", "0", "must be positive"),
         ("power_w", "-1", "must be positive"),
         ("power_w", "nan", "finite"),
@@ -442,7 +440,7 @@ fn what_is_assumed_or_left_out_is_said() -> Result<(), TableError> {
     for part in ["tied", "ffn_kind", "kv_heads", "only throughput"] {
         assert!(all.contains(part), "{all}");
     }
-    assert!(warned(file(&[&[("power_w", "4000")]]))?.contains("milliwatts"));
+    assert!(warned(file(&[&[("power_w", "9000")]]))?.contains("milliwatts"));
     let twins = file(&[&[], &[("model", "twin")]]);
     assert!(warned(twins)?.contains("'toy' and 'twin' have the same shape"));
     let extra = format!("{HEADER},note,\n{},x,y\n", row(&[]));
@@ -493,7 +491,7 @@ proptest! {
         accel in clocks(),
         mem in clocks(),
         names in prop::collection::btree_set("[a-zA-Z0-9,\"; é#-]{0,12}[a-z\"]", 1..4),
-        value in prop::collection::vec((1e-6f64..4e3, 1e-6f64..1e3, 0.0f64..1.0), 1..50),
+        value in prop::collection::vec((1e-6f64..1e6, 1e-6f64..1e3, 0.0f64..1.0), 1..50),
         power in any::<(bool, bool)>(),
         workload in any::<(Option<u32>, Option<u32>)>(),
         simulated: bool,

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result};
 use enerinfer_artifacts::console::say;
-use enerinfer_artifacts::{resolve, write_atomic};
+use enerinfer_artifacts::{Target, resolve, write_atomic};
 use enerinfer_codegen::{Optimise, Options, check_destination, generate_to, size_warning};
 use enerinfer_datasets::{MeasurementTable, Model, WeightFormat, mixture_sampler, sampler};
 use enerinfer_device::{Noise, SimulatedDevice};
@@ -183,6 +183,7 @@ fn imported(platform: &str, path: &Path, progress: &Progress) -> Result<Input> {
         say(format_args!("warning: {}: {warning}", path.display()));
     }
     check_clocks(platform, path, &table)?;
+    check_values(path, &table)?;
     if table.platform.clocks.len() == 1 {
         say(format_args!(
             "warning: {}: only one operating point: predictors can be trained, but there is \
@@ -223,6 +224,29 @@ fn check_clocks(platform: &str, path: &Path, table: &MeasurementTable) -> Result
                 possible.join(", ")
             ))
             .into());
+        }
+    }
+    Ok(())
+}
+
+/// Refuses values beyond the device's 32 bits, at which predictions would be cut off.
+fn check_values(path: &Path, table: &MeasurementTable) -> Result<()> {
+    let most = f64::from(Target::Peak.max_value()) / Target::Peak.units_per_one();
+    for row in &table.rows {
+        for (column, value) in [
+            ("throughput_tok_per_s", Some(row.throughput_tok_per_s)),
+            ("power_w", row.power_w),
+            ("accel_power_w", row.accel_power_w),
+        ] {
+            if let Some(value) = value.filter(|v| *v > most) {
+                return Err(BadInput(format!(
+                    "{}: column {column}: {value} of model {} is beyond {most}, which the device's \
+                     32 bits hold; check the unit, or leave the model out",
+                    path.display(),
+                    table.models[row.model as usize].name.escape_debug()
+                ))
+                .into());
+            }
         }
     }
     Ok(())

@@ -204,6 +204,8 @@ fn bad_tables_end_in_one_error_with_file_row_and_column() {
     assert!(error.contains("row 6") && error.contains("repeats the header"), "{error}");
     let error = refused(|t| t.lines().take(12).collect::<Vec<_>>().join("\n") + "\n");
     assert!(error.contains("model"), "a hole in the grid: {error}");
+    let error = refused(|t| with_field(t, 3, "throughput_tok_per_s", "4295"));
+    assert!(error.contains("throughput_tok_per_s: 4295 of model tiny-a"), "{error}");
     assert!(refused(|_| String::new()).contains("table.csv"));
     assert!(refused(|t| t.lines().next().unwrap().to_owned() + "\n").contains("table.csv"));
 }
