@@ -39,10 +39,10 @@ pub(crate) fn write(
         out,
         "## Upgrading\n\nThe version is 0.`model::SCHEMA_VERSION`.0, with the model as build \
          metadata. A crate regenerated with the same schema version has the same API and units: \
-         replace the folder, and let cargo write `Cargo.lock` anew (`--locked` refuses a \
-         new version). In one workspace two such crates need `exclude`. Its predictions differ as `model::MODEL_DIGEST` does; tables that \
-         were stored belong to the digest they were made with. A higher schema version may break \
-         code: `CHANGELOG.md` says how to change it.\n"
+         replace the folder, and let cargo write `Cargo.lock` anew (`--locked` refuses a new \
+         version). In one workspace two such crates need `exclude`. Its predictions differ as \
+         `model::MODEL_DIGEST` does; tables that were stored belong to the digest they were made \
+         with. A higher schema version may break code: `CHANGELOG.md` says how to change it.\n"
     )?;
     regenerate(out, bundle, lowered)?;
     writeln!(
